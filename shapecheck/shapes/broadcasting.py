@@ -68,6 +68,8 @@ def broadcast_dim(
         return x
     verdict = facts.compare(p, q)
     if verdict.relation is Relation.SAME:
+        if facts.of_running_program() and dims.symbol_of(y) is not None and not _is_ordered(x):
+            return y  # a name, before what is equal to it by value
         return x if isinstance(x, Composite) or not isinstance(y, Composite) else y
     if verdict.relation is Relation.DIFFERENT:
         return _if_one(facts, x, y, axis)
@@ -84,7 +86,13 @@ def broadcast_dim(
         facts.learn(*verdict.learn)
     if left is not right:
         return y if left else x
-    return y if isinstance(x, int) else x
+    is_one = facts.same(p, 1) and not facts.same(q, 1)
+    return y if is_one or isinstance(x, int) else x
+
+
+def _is_ordered(dim: DimExpr) -> bool:
+    """Whether a dimension is a merge of dimensions alone, whose order says more than a name."""
+    return isinstance(dim, Composite) and not any(isinstance(part, int) for part in dim.parts)
 
 
 def _if_one(facts: Facts, x: DimExpr, y: DimExpr, axis: int) -> DimExpr:

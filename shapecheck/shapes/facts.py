@@ -459,6 +459,10 @@ class Facts:
         """Whether the program runs: torch itself warns then of what nobody is likely to mean."""
         return False
 
+    def below_none(self, size: IntSize) -> bool:
+        """Whether a size is known to come to less than nothing, as `t-2` where `t` is 1."""
+        return False
+
     def exclude(self, size: IntSize, other: IntSize) -> None:
         """Record that a size isn't another, where that leaves out some of what it may be."""
         if not isinstance(size, Size) or not isinstance(other, int):

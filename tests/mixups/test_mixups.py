@@ -32,7 +32,9 @@ PROMISE_MORE = {
     "calls/arithmetic_at_a_call",  # k+1 rows of k and one of them
     "indexing/slice_of_the_wrong_axis",  # t-1
     "modules/conv_bias",  # torch gives no channel where there is none to convolve
+    "positions/vits_embeddings_in_window",  # 2*l-1
     "reductions/diff",  # m-1
+    "windows/video_tubelets",  # as of a convolution
     "signals/categorical",  # without validation, torch gives an axis more where there is no class
 }
 

@@ -212,10 +212,17 @@ def _lead(call: Call, items: Sequence[Item], targets: Sequence[Item | None]) -> 
     for item, target in zip(items, targets, strict=False):
         if target is None or target == 0 or not _stays(call, item, target):
             break
+        if _is_put_in(item, target, targets[count:]):
+            break
         if not isinstance(target, Run) and call.facts.same(target, 0):
             break  # any two sizes are equal then
         count += 1
     return count
+
+
+def _is_put_in(item: Item, target: Item, targets: Sequence[Item | None]) -> bool:
+    """Whether a target of 1 isn't an axis which is of size 1: that one comes behind it."""
+    return target == 1 and item != 1 and item in targets
 
 
 def _kept_ahead(call: Call, items: Sequence[Item], targets: Sequence[Item | None]) -> int:
@@ -223,6 +230,8 @@ def _kept_ahead(call: Call, items: Sequence[Item], targets: Sequence[Item | None
     count = 0
     for item, target in zip(items, targets, strict=False):
         if target is None or isinstance(item, Run) or isinstance(target, Run):
+            break
+        if _is_put_in(item, target, targets[count:]):
             break
         if call.facts.same(target, 0) or not call.facts.same(item, target):
             break
@@ -448,6 +457,8 @@ def _refuse_scrambling(
     for owner, factor in moved:
         if not dims.symbols(factor) or _loose(factor) or _is_twice(call, factor, right):
             continue
+        if call.facts.same(factor, 1):
+            continue
         here = source.index(owner)
         there = next(
             i for i, item in enumerate(targets) if _is_that(call, factor, size_of(dim_of(item)))
@@ -459,6 +470,8 @@ def _refuse_scrambling(
             continue
         if dims.as_exact(left_over[0]) == dims.as_exact(left_over[1]):
             continue  # `n` in front is cut into `g n//g`, which g divides
+        if call.facts.same(*left_over):
+            continue  # it moves past axes that are 1 here, as where the program runs
         if here == there and call.facts.copy().unify(*left_over):
             continue  # `b` is what stands ahead of `n` in `b*c//2 n 2`, where `c` is 2
         places = [f"is axis {here}", f"axis {there}"]
@@ -470,7 +483,10 @@ def _refuse_scrambling(
             f"scrambles {Shape(tuple(source))} into {Shape(tuple(targets))}",
             about=(factor, *ahead),
         )
-    crossed = _crossed([*map(call.facts.size, left)], [*map(call.facts.size, right)])
+    ordered = [
+        [call.facts.size(s) for s in sizes if not call.facts.same(s, 1)] for sizes in (left, right)
+    ]
+    crossed = _crossed(*ordered)
     if crossed is not None:
         first, second = crossed
         raise mismatch(

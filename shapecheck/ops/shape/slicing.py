@@ -32,6 +32,8 @@ def sliced(call: Call, dim: DimExpr, cut: slice) -> DimExpr:
     length = _length(call, size, start, stop)
     if length is None:
         return dims.unknown()
+    if call.facts.below_none(length):
+        return 0
     if step == 1:
         return dim if length == size else length
     if not isinstance(step, (int, Size)):

@@ -70,7 +70,7 @@ class Binding:
     ) -> None:
         self.plan = plan
         self.scope = scope
-        self.values = values or {}
+        self.values = {} if values is None else values
         self.shape_of = shape_of
         self.braced = braced or {}
         self.leaves: list[Leaf] = []

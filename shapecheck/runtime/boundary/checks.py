@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import torch
 
-from shapecheck.dims import DimExpr
+from shapecheck.dims import DimExpr, Sym
 from shapecheck.explain import Message
 from shapecheck.runtime.annotations import instance_dims
 from shapecheck.runtime.annotations.hints import Hint, MaybeHint, TensorHint, TupleHint, unpacked
@@ -21,6 +21,7 @@ from shapecheck.runtime.boundary.containers import fit_value
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.first_class import record_of
+from shapecheck.runtime.naming.int_origins import numbers
 from shapecheck.runtime.naming.records import plain_shape, sizes_of
 from shapecheck.runtime.source import Place, call_label, return_place, user_place
 from shapecheck.shapes import Shape
@@ -55,7 +56,8 @@ def bind_names(plan: Plan, values: Sequence[Any], caller: CallNames | None = Non
     if caller is None:
         binding = Binding(plan, scope, names=held)
     else:
-        binding = Binding(plan, scope, caller.symbols, shape_in(caller), held)
+        symbols = dict(caller.symbols)
+        binding = Binding(plan, scope, symbols, shape_in(caller, symbols), held)
     fit_arguments(binding, plan, plan.params, user_place)
     binding.lend(plan.lengths(values))
     instance_dims.hold(plan.own, instance, binding.sizes())
@@ -166,13 +168,18 @@ def fit_result(binding: Binding, plan: Plan, result: Any) -> None:
         raise binding.error(failed, place) from None
 
 
-def shape_in(frame: CallNames) -> ShapeOf:
-    """Return what gives a tensor's shape in the names that a call knows."""
+def shape_in(frame: CallNames, values: dict[Sym, int]) -> ShapeOf:
+    """Return what gives a tensor's shape in the names that a call knows.
+
+    The values of numbers that may be another one next time, which only the tensors' records have,
+    are put into `values`.
+    """
 
     def shape_of(tensor: torch.Tensor) -> Shape:
         found = record_of(frame, tensor)
         if found is None or found.sizes != sizes_of(tensor):
             return plain_shape(tensor)
+        values.update(numbers(found.dims))
         return Shape(found.dims)
 
     return shape_of

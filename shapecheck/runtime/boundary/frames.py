@@ -273,9 +273,9 @@ def _new_result(
     scope = {param.name: value for param, value in zip(plan.params, values, strict=True)}
     namer = Namer(plan, frame.names, entry.groups, entry.braced)
     namer.adopt(frame.aliases, frame.runs)
-    binding = Binding(
-        plan, scope, frame.symbols, shape_in(frame), namer.names, namer.runs, entry.braced
-    )
+    known_values = dict(frame.symbols)
+    shape_of = shape_in(frame, known_values)
+    binding = Binding(plan, scope, known_values, shape_of, namer.names, namer.runs, entry.braced)
     fit_result(binding, plan, result)
     _refuse_left_over(frame, binding, result)
     outside = dict(frame.parent.symbols) if frame.parent is not None else {}

@@ -53,7 +53,7 @@ def fit(
     if inside:
         namer.adopt(frame.aliases, frame.runs)
     values = {**frame.symbols, **namer.symbols} if inside else namer.symbols
-    shape_of = shape_in(frame) if inside else plain_shape
+    shape_of = shape_in(frame, values) if inside else plain_shape
     binding = Binding(plan, scope, values, shape_of, namer.names, namer.runs, braced)
     fit_value(binding, hint, value, subject)
     binding.settle()

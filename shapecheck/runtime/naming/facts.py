@@ -66,10 +66,19 @@ def decided(dim: DimExpr, values: Mapping[Sym, int]) -> DimExpr:
 def simplest(dim: DimExpr, values: Mapping[Sym, int]) -> DimExpr:
     """Return the name that a size comes to once its minima and maxima are numbers, or the size.
 
-    `d+min(d,4)-4`, the two halves of `d` put together, is `d`.
+    `d+min(d,4)-4`, the two halves of `d` put together, is `d`. A number that may be another one
+    next time leaves no name, if there is nothing beside it.
     """
-    if not isinstance(dim, Size) or isinstance(dim.atom, Extreme):
+    if not isinstance(dim, Size) or dim.symbol is not None or isinstance(dim.atom, Extreme):
         return dim
+    open_numbers: dict[Atom, IntSize] = {
+        symbol: symbol.origin.value
+        for symbol in dims.symbols(dim)
+        if isinstance(symbol.origin, AnyNumber)
+    }
+    closed = dims.substitute(dim, open_numbers) if open_numbers else dim
+    if isinstance(closed, int):
+        return closed
     found = decided(dim, values)
     return found if isinstance(found, Size) and found.symbol is not None else dim
 
@@ -89,8 +98,9 @@ class ValueFacts(Facts):
 
     Different names are different dimensions although their sizes agree, and so are names and
     expressions such as `{self.d}` that stand side by side. A plain int agrees with anything of its
-    size. Ordered composites agree part by part. Other expressions agree by value, but for the same
-    expression over different names, as `2*h` and `2*w`.
+    size, and a name of 1 with all that is 1. Ordered composites agree part by part. Other
+    expressions agree by value, but for the same expression over different names, as `2*h` and
+    `2*w`.
 
     `strict` is for what must be equal without broadcasting; otherwise a named dimension of size 1
     is left to torch where it meets an unnamed one.
@@ -123,6 +133,8 @@ class ValueFacts(Facts):
             lone = any(v == 1 and not isinstance(d, int) for d, v in ((a, left), (b, right)))
             loose = not self.strict and lone and not (_name(a) and _name(b))
             return _POSSIBLE if loose else _DIFFERENT
+        if left == 1 and all(self.values.get(s) == 1 for d in (a, b) for s in dims.symbols(d)):
+            return _POSSIBLE  # there is nothing to mix up, and which axis it was isn't certain
         one, other = decided(a, self.values), decided(b, self.values)
         if one == other:
             return _SAME
@@ -152,6 +164,11 @@ class ValueFacts(Facts):
     def of_running_program(self) -> bool:
         """Whether the program runs."""
         return True
+
+    def below_none(self, size: IntSize) -> bool:
+        """Whether a size comes to less than nothing: a slice of it is empty."""
+        value = value_of(size, self.values)
+        return value is not None and value < 0
 
     def stand_together(self, a: Any, b: Any, beside: Sequence[Shape]) -> bool:
         """Two axes of one tensor may be of one size: here the sizes are known."""

@@ -9,10 +9,10 @@ was followed counts only if it comes to the very number that is passed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import torch
 
@@ -24,7 +24,7 @@ from shapecheck.runtime.naming.facts import value_of
 from shapecheck.runtime.naming.keys import GETITEM, SETITEM
 from shapecheck.runtime.naming.outcomes import Outcomes
 from shapecheck.runtime.naming.records import Record
-from shapecheck.runtime.naming.size_expressions import CallPlace, call_place, is_len
+from shapecheck.runtime.naming.size_expressions import Assigned, CallPlace, call_place, is_len
 from shapecheck.runtime.source import users_frame
 
 READ: Final[frozenset[Any]] = frozenset(
@@ -37,13 +37,20 @@ GIVEN: Final[frozenset[Any]] = frozenset(
     for owner, names in (
         (
             torch,
-            "arange broadcast_to empty eye full linspace normal ones rand randint randn randperm "
-            "repeat_interleave reshape split tile unflatten zeros",
+            "arange broadcast_to diag diagonal empty eye full linspace narrow normal ones rand "
+            "randint randn randperm repeat_interleave reshape split tile topk tril_indices "
+            "triu_indices unflatten zeros",
         ),
         (
             torch.Tensor,
-            "broadcast_to expand new_empty new_full new_ones new_zeros repeat repeat_interleave "
-            "reshape split tile unflatten view",
+            "broadcast_to diag diagonal expand narrow new_empty new_full new_ones new_zeros repeat "
+            "repeat_interleave reshape split tile topk unflatten view",
+        ),
+        (
+            torch.nn.functional,
+            "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "
+            "adaptive_max_pool2d adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d fold "
+            "interpolate max_pool1d max_pool2d max_pool3d one_hot",
         ),
     )
     for name in names.split()
@@ -54,6 +61,15 @@ INDEXING: Final[frozenset[Any]] = frozenset((GETITEM, SETITEM))
 
 CUTTING: Final[frozenset[Any]] = INDEXING | {torch.nn.functional.pad}
 """Ops that leave as much of an axis as the numbers say, or put as much to it."""
+
+_SIGNED: Final = CUTTING | {
+    torch.arange,
+    torch.diag,
+    torch.diagonal,
+    torch.Tensor.diag,
+    torch.Tensor.diagonal,
+}
+"""Ops that take numbers below 0 for what they are; elsewhere such a number is no size."""
 
 _IN_PYTHON: Final = frozenset(
     func for func in GIVEN | READ | CUTTING if isinstance(func, FunctionType)
@@ -91,12 +107,17 @@ class PassedSizes:
         return found
 
     def told(
-        self, args: list[Any], kwargs: Mapping[str, Any], cutting: bool = False
+        self,
+        args: list[Any],
+        kwargs: Mapping[str, Any],
+        func: Callable[..., Any],
+        names: Sequence[str] = (),
     ) -> tuple[list[Any], dict[str, Any], bool]:
         """Return an op's arguments with dimensions in the place of numbers that are known.
 
         Third, whether nothing is left that may be one: the other numbers stand in the source.
-        `cutting`: lists say how much of each axis is left.
+        `names` are those of the op's parameters: torch hands on by name what it was given by
+        position, and the other way round.
         """
         if self.place.call is None:
             return args, dict(kwargs), True
@@ -104,26 +125,58 @@ class PassedSizes:
             tensor, index, *assigned = args
             told = self._tell(self.place.call.slice)
             return [tensor, clear(index, told, self.values()), *assigned], dict(kwargs), False
-        given = [self._spread(node) for node in self.place.call.args]
-        flat = [one for part in given for one in part]
+        parts, named = self._given(self.place.call, len(args), kwargs, names)
         known = self.values()
-        flat = flat[: len(args)]  # what is behind them was passed on by name
-        behind = len(args) - len(flat)  # the tensor itself comes first where it is a method
-        if behind not in (0, 1):
-            flat, behind = [], len(args)
-        parts = [
-            flat[i - behind] if 0 <= i - behind < len(flat) else None for i in range(len(args))
-        ]
-        found = [_fitted(arg, part, known) for arg, part in zip(args, parts, strict=True)]
-        keywords = {one.arg: one.value for one in self.place.call.keywords if one.arg is not None}
-        named = {name: self._tell(keywords[name]) if name in keywords else None for name in kwargs}
-        words = {name: _fitted(arg, named[name], known) for name, arg in kwargs.items()}
+        least = None if func in _SIGNED else 0
+        found = [_fitted(arg, part, known, least) for arg, part in zip(args, parts, strict=True)]
+        words = {name: _fitted(arg, named[name], known, least) for name, arg in kwargs.items()}
         both = [*zip(found, parts, strict=True), *((words[name], named[name]) for name in kwargs)]
         sure = all(_is_sure(one, part) for one, part in both)
-        if cutting:
+        if func in CUTTING:  # lists say how much of each axis is left
             found = [_opened(one, part) for one, part in zip(found, parts, strict=True)]
             words = {name: _opened(one, named[name]) for name, one in words.items()}
         return found, words, sure
+
+    def computed(self) -> frozenset[int]:
+        """Return which sizes are written as arithmetic, `x.view(b, h // w, w)`, from the end."""
+        nodes = self.place.call.args if isinstance(self.place.call, ast.Call) else []
+        if len(nodes) == 1 and isinstance(nodes[0], ast.Tuple | ast.List):
+            nodes = nodes[0].elts
+        found = set()
+        for at, node in enumerate(reversed(nodes)):
+            if isinstance(node, ast.Starred):
+                break
+            values = self.place.values.get(node.id, ()) if isinstance(node, ast.Name) else ()
+            if isinstance(node, ast.BinOp) or any(isinstance(v, ast.BinOp) for v, _ in values):
+                found.add(-1 - at)
+        return frozenset(found)
+
+    def _given(
+        self, call: ast.Call, count: int, kwargs: Mapping[str, Any], names: Sequence[str]
+    ) -> tuple[list[Told], dict[str, Told]]:
+        """Return what is told of so many arguments of an op, and of those that it gets by name."""
+        keywords = {one.arg: one.value for one in call.keywords if one.arg is not None}
+        told = [one for node in call.args for one in self._spread(node)]
+        by_name = [name in keywords and name not in kwargs for name in names[:count]]
+        flat = told[:count]
+        behind = count - len(flat) - sum(by_name)  # the tensor itself comes first in a method
+        if behind not in (0, 1):
+            return [None] * count, dict.fromkeys(kwargs)
+        parts = [
+            flat[i - behind] if behind <= i < behind + len(flat) else None for i in range(count)
+        ]
+        for at, name in enumerate(names[:count]):
+            if by_name[at]:
+                parts[at] = self._tell(keywords[name])
+        places = {name: at - behind for at, name in enumerate(names) if at >= count}
+        return parts, {
+            name: self._tell(keywords[name])
+            if name in keywords
+            else told[places[name]]
+            if places.get(name, len(told)) < len(told)
+            else None
+            for name in kwargs
+        }
 
     def _spread(self, node: ast.expr) -> list[Told]:
         if not isinstance(node, ast.Starred):
@@ -141,9 +194,8 @@ class PassedSizes:
             case ast.Constant(value=int(number)) if not isinstance(number, bool):
                 return number
             case ast.Name(id=name) if name in self.place.values:
-                value, at = self.place.values[name]
-                whole = self._tell(value, depth + 1)
-                return whole if at is None else _item(whole, at)
+                found = (self._assigned(one, depth + 1) for one in self.place.values[name])
+                return next((one for one in found if one is not None), None)
             case ast.Name(id=name):
                 return self._parameter(name)
             case ast.Tuple() | ast.List():
@@ -160,6 +212,12 @@ class PassedSizes:
                 return _computed(ast.Sub(), 0, self._tell(operand, depth + 1))
             case _:
                 return None
+
+    def _assigned(self, assigned: Assigned, depth: int) -> Told:
+        """Return what a variable got, None where that branch wasn't taken."""
+        value, at = assigned
+        whole = self._tell(value, depth)
+        return whole if at is None else _item(whole, at)
 
     def _read(self, node: ast.AST) -> Told:
         found = self.records[self.place.index[node]]
@@ -275,8 +333,12 @@ def _item(whole: Told, at: int | slice | None) -> Told:
         return None
 
 
+def _is_dim(told: Told) -> TypeGuard[DimExpr]:
+    return isinstance(told, int | Size | dims.Composite)
+
+
 def _computed(op: ast.operator, left: Told, right: Told) -> Told:
-    if left is None or right is None or isinstance(left, tuple) or isinstance(right, tuple):
+    if not _is_dim(left) or not _is_dim(right):
         return None
     a, b = size_of(left), size_of(right)
     match op:
@@ -292,12 +354,18 @@ def _computed(op: ast.operator, left: Told, right: Told) -> Told:
             return None
 
 
-def _fitted(actual: Any, told: Told, values: Mapping[Sym, int]) -> Any:
-    """Return what is told of an argument, as far as it comes to the actual number."""
+def _fitted(actual: Any, told: Told, values: Mapping[Sym, int], least: int | None = None) -> Any:
+    """Return what is told of an argument, as far as it comes to the actual number.
+
+    A number below `least` is no size, whatever it is made of: `x.expand(b, t-2)` keeps an axis
+    where `t` is 1.
+    """
     if isinstance(actual, tuple | list):
         if not isinstance(told, tuple) or len(told) != len(actual):
             return actual
-        return [_fitted(one, dim, values) for one, dim in zip(actual, told, strict=True)]
+        return [_fitted(one, dim, values, least) for one, dim in zip(actual, told, strict=True)]
+    if least is not None and type(actual) is int and actual < least:
+        return actual
     if type(actual) is not int or told is None or isinstance(told, int | tuple):
         return actual
     return told if value_of(told, values) == actual else actual
@@ -327,8 +395,12 @@ def _open(found: Any, told: Told) -> Any:
     """Return a symbol for a number that may be anything."""
     if type(found) is not int or _is_sure(found, told):
         return found
-    number = Size.of(Sym(f"<{abs(found)}>", Kind.OWN, AnyNumber(abs(found))))
-    return number if found >= 0 else -number
+    return any_number(found) if found >= 0 else -any_number(-found)
+
+
+def any_number(value: int) -> Size:
+    """Return a symbol for a number that may be another one the next time."""
+    return Size.of(Sym("_", Kind.OWN, AnyNumber(value)))
 
 
 def _opened(found: Any, told: Told) -> Any:
@@ -349,7 +421,7 @@ def numbers(given: Any) -> dict[Sym, int]:
         given = (given.start, given.stop, given.step)
     if isinstance(given, tuple | list):
         return {symbol: value for one in given for symbol, value in numbers(one).items()}
-    found = dims.symbols(given) if isinstance(given, Size) else ()
+    found = dims.symbols(given) if isinstance(given, Size | dims.Composite) else ()
     return {s: s.origin.value for s in found if isinstance(s.origin, AnyNumber)}
 
 

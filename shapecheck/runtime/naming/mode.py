@@ -37,7 +37,14 @@ from shapecheck.runtime.naming.op_calls import Question
 from shapecheck.runtime.naming.outcomes import Outcomes
 from shapecheck.runtime.naming.outer_products import outer
 from shapecheck.runtime.naming.records import Record, Table, record, sizes_of
-from shapecheck.runtime.naming.regroup import REGROUPING, crossed, in_place, regrouped, solved
+from shapecheck.runtime.naming.regroup import (
+    REGROUPING,
+    crossed,
+    in_place,
+    regrouped,
+    solved,
+    split_by_numbers,
+)
 from shapecheck.shapes import Mismatch, Run
 from shapecheck.shapes import Tensor as Known
 
@@ -386,6 +393,8 @@ def _regrouped(asked: Question, outcome: object, result: torch.Tensor) -> Record
     found, values, cutting = regrouped(before, asked.values, targets, sizes)
     if asked.passed is not None:
         found = crossed(found, told, sizes, values, cutting)
+        computed = asked.passed.computed()
+        found = split_by_numbers(before, found, sizes, values, asked.given, computed)
     return record(found, sizes, values, inserted)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from types import EllipsisType, NoneType
 from typing import Any, Final
 
 import torch
 
-from shapecheck.dims import Dim, Sym, symbols
+import shapecheck.dims as dims
+from shapecheck.dims import Composite, Dim, Size, Sym, symbols
 from shapecheck.dtypes import ANY
 from shapecheck.ops import UNKNOWN, DType, Value
 from shapecheck.ops.math import ragged
@@ -17,7 +19,13 @@ from shapecheck.runtime.naming import ops
 from shapecheck.runtime.naming.arguments import HOLDERS, NUMBERS, by_class, each_in
 from shapecheck.runtime.naming.call_names import CallNames
 from shapecheck.runtime.naming.facts import ValueFacts
-from shapecheck.runtime.naming.int_origins import CUTTING, GIVEN, PassedSizes, is_told
+from shapecheck.runtime.naming.int_origins import (
+    GIVEN,
+    PassedSizes,
+    any_number,
+    is_told,
+    numbers,
+)
 from shapecheck.runtime.naming.records import apart, dtype_of, plain_shape, sizes_of
 from shapecheck.runtime.naming.regroup import REGROUPING, solved
 from shapecheck.shapes import Mismatch, Problem, Shape
@@ -55,9 +63,9 @@ class Question:
     def tell(self, passed: PassedSizes) -> None:
         """Put dimensions in the place of the numbers that are known to be some."""
         self.passed = passed
-        self.args, self.kwargs, self.sure = passed.told(
-            self.args, self.kwargs, self.func in CUTTING
-        )
+        params = () if self.signature is None else self.signature.params
+        names = [param.name for param in itertools.takewhile(lambda one: not one.star, params)]
+        self.args, self.kwargs, self.sure = passed.told(self.args, self.kwargs, self.func, names)
         for symbol, value in passed.values().items():
             self.values.setdefault(symbol, value)
         listed = [arg for arg in self.given if isinstance(arg, tuple | list)]
@@ -118,9 +126,36 @@ class Question:
 
     def named_surely(self, known: Value) -> Value:
         """Return a result without the names that it has only if a number is what it seems to be."""
+        if self.func in _JOINING and isinstance(known, Known):
+            return self._joined(known)
         made = self.func in GIVEN and not self.known
-        solving = made or self.func in REGROUPING
-        return solved(known, self.known, self.given) if solving and not self.sure else known
+        if self.func in REGROUPING:
+            items = [item for one in self.known for item in one.shape.dims]
+            unsure = not self.sure or any(isinstance(item, int) and item > 1 for item in items)
+        else:
+            unsure = made and not self.sure
+        return solved(known, self.known, self.given) if unsure else known
+
+    def _joined(self, known: Known) -> Known:
+        """Return tensors put together, without what only a number makes of their names.
+
+        With 3 for `s-t`, `cat` of `t` and 3 isn't `t+3`; one that is 1 is one everywhere. Nor is it
+        `3*t` of a list of three, which may be another time as many as it likes; but of two.
+        """
+        found = list(known.shape.dims)
+        alike = [one.shape for one in self.known if one.shape.rank == known.shape.rank]
+        for axis, item in enumerate(found):
+            parts = [shape.at(axis) for shape in alike]
+            numbers_in = [part for part in parts if isinstance(part, int) and part != 1]
+            if not isinstance(item, Size) or (item in parts and 0 not in numbers_in):
+                continue  # it isn't the one along which they are put together
+            if any(isinstance(one, Composite) or parts.count(one) > 2 for one in parts):
+                found[axis] = dims.unknown()
+            elif numbers_in:
+                number = any_number(sum(numbers_in))
+                self.values.update(numbers([number]))
+                found[axis] = item - sum(numbers_in) + number
+        return known.with_shape(Shape(tuple(found)))
 
     @property
     def given(self) -> list[Value]:
@@ -159,6 +194,9 @@ def _swapped(arg: Value, new: Mapping[int, Known]) -> Value:
         return each_in(arg, lambda item: _swapped(item, new))
     return new.get(id(arg), arg)
 
+
+_JOINING: Final[frozenset[Any]] = frozenset((torch.cat, torch.concat, torch.concatenate))
+"""What puts tensors behind each other, so that sizes are added up."""
 
 _SEEN: Final[Mapping[type, Callable[[Question, Any], Value]]] = {
     object: lambda question, arg: UNKNOWN,

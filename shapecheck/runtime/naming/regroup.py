@@ -135,6 +135,32 @@ def in_place(
     return tuple(found)
 
 
+def split_by_numbers(
+    source: Sequence[DimExpr],
+    found: Sequence[DimExpr],
+    sizes: Sequence[int],
+    values: Mapping[Sym, int],
+    given: Sequence[Value],
+    computed: frozenset[int],
+) -> tuple[DimExpr, ...]:
+    """Return a regrouping's dimensions without the names of what a number has cut off whole.
+
+    With 4 for `h`, `(h//4, 4)` of `h` is `(1, 4)`; the 4 isn't `h` for that. `computed` are the
+    sizes, counted from the end, that the program computes.
+    """
+    wanted = [*_told(given)]
+    kept = list(found)
+    before = sum(value_of(dim, values) == 1 for dim in source)
+    if len(wanted) != len(kept) or sizes.count(1) <= before:
+        return tuple(kept)
+    for axis, size in enumerate(sizes):
+        if size == 1 and axis - len(sizes) in computed:
+            for beside in (axis - 1, axis + 1):
+                if 0 <= beside < len(kept) and isinstance(wanted[beside], int):
+                    kept[beside] = kept[beside] if wanted[beside] == -1 else sizes[beside]
+    return tuple(kept)
+
+
 def _told(given: Sequence[Value]) -> Iterator[Value]:
     """Yield the sizes in an op's arguments, but for tensors."""
     for arg in given:

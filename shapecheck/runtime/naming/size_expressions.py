@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dis
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Final, TypeGuard
@@ -19,6 +19,9 @@ from shapecheck.runtime.source import (
     span_at,
 )
 
+Assigned = tuple[ast.expr, int | None]
+"""What a variable gets: an expression, and which item of it, None for all of it."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CallPlace:
@@ -27,14 +30,14 @@ class CallPlace:
     `call` is None in our own code, which is given what the user wrote.
 
     `reads` are the offsets in the bytecode at which each reading may stand, `index` says which
-    expression is which. `values` are the local variables that are assigned once, with the place of
-    each among what is assigned, and `params` parameters that never are.
+    expression is which. `values` are the local variables that are assigned once, or once in each
+    branch, with the place of each among what is assigned, and `params` parameters that never are.
     """
 
     call: ast.Call | ast.Subscript | None
     reads: tuple[tuple[int, ...], ...]
     index: Mapping[ast.AST, int]
-    values: Mapping[str, tuple[ast.expr, int | None]]
+    values: Mapping[str, Sequence[Assigned]]
     params: frozenset[str]
 
 
@@ -87,7 +90,7 @@ class _Finder:
     """Follows expressions to the readings that they are made of, in one function."""
 
     function: ast.FunctionDef | ast.AsyncFunctionDef
-    values: dict[str, tuple[ast.expr, int | None]] = field(default_factory=dict)
+    values: dict[str, list[Assigned]] = field(default_factory=dict)
     reads: list[ast.AST] = field(default_factory=list)
     params: set[str] = field(default_factory=set)
 
@@ -109,20 +112,44 @@ class _Finder:
                         self.follow(part)
 
     def _variable(self, name: str) -> None:
-        """Follow a variable that is bound just once; elsewhere it may be anything."""
+        """Follow a variable that is bound just once, or once in each branch.
+
+        Elsewhere it may be anything.
+        """
         bound = bindings(self.function, name)
-        if len(bound) != 1:
-            return
-        if isinstance(bound[0], ast.arg):
+        if len(bound) == 1 and isinstance(bound[0], ast.arg):
             if bound[0] in _own_arguments(self.function):
                 self.params.add(name)
+            return
+        if len(bound) > 1 and not _exclude_each_other(self.function, bound):
             return
         for statement in own_syntax(self.function):
             if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
                 at = _place_in(statement.targets[0], name)
                 if at is not None:
-                    self.values[name] = (statement.value, at if at != _WHOLE else None)
+                    value = (statement.value, at if at != _WHOLE else None)
+                    self.values.setdefault(name, []).append(value)
                     self.follow(statement.value)
+
+
+def _exclude_each_other(function: ast.AST, nodes: Sequence[ast.AST]) -> bool:
+    """Whether at most one of some pieces of syntax is reached: each is in its own branch."""
+    for one in ast.walk(function):
+        if isinstance(one, ast.If) and one.orelse:
+            branches = [{*_inside(one.body)}, {*_inside(one.orelse)}]
+            parts = [[node for node in nodes if node in branch] for branch in branches]
+            if all(parts) and sum(map(len, parts)) == len(nodes):
+                inner = zip((one.body, one.orelse), parts, strict=True)
+                return all(
+                    len(part) == 1 or _exclude_each_other(ast.Module(body, []), part)
+                    for body, part in inner
+                )
+    return False
+
+
+def _inside(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+    for statement in body:
+        yield from ast.walk(statement)
 
 
 _WHOLE: Final = 1 << 20

@@ -353,3 +353,94 @@ def test_sizes_that_are_left_keep_their_names(t: int) -> None:
     assert heads == ("b", "t", "n", "d")
     assert tokens == ("(b t)", "(n d)")
     assert split[:2] == back[:2] == ("b", "t")
+
+
+def test_sizes_that_windows_and_resizing_are_given() -> None:
+    functional = torch.nn.functional
+
+    @shapecheck
+    def f(x: Float[Tensor, "b c h w"], y: Float[Tensor, "b c k l"]) -> Any:
+        k, l = y.shape[2:]
+        return [
+            dims_of(functional.interpolate(x, size=y.shape[-2:])),
+            dims_of(functional.interpolate(x, (k, l), mode="bilinear")),
+            dims_of(functional.adaptive_avg_pool2d(x, (k, l))),
+            dims_of(functional.max_pool2d(x, kernel_size=(k, 1), stride=1)),
+            dims_of(functional.avg_pool2d(x, x.size()[2:])),
+            dims_of(x.topk(k, 1)[0]),
+            dims_of(x.narrow(2, 1, l)),
+        ]
+
+    for _ in range(2):
+        found = f(torch.rand(2, 7, 6, 8), torch.rand(2, 7, 3, 4))
+        assert found == [
+            *(("b", "c", "k", "l"),) * 3,
+            ("b", "c", "h-k+1", "w"),
+            ("b", "c", None, None),
+            ("b", "k", "h", "w"),
+            ("b", "c", "l", "w"),
+        ]
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_a_size_that_is_read_in_one_branch_or_the_other(cached: bool) -> None:
+    @shapecheck
+    def f(x: Float[Tensor, "b t"], y: Float[Tensor, "b s d"]) -> Any:
+        if cached:
+            shape = x.shape
+            n = shape[1]
+        else:
+            shape = y.shape[:-1]
+            n = shape[1]
+        return dims_of(torch.zeros(n)), dims_of(torch.ones(shape))
+
+    assert f(torch.rand(2, 5), torch.rand(2, 5, 4)) == (
+        (("t",), ("b", "t")) if cached else (("s",), ("b", "s"))
+    )
+
+
+def test_a_size_below_nothing_is_no_size() -> None:
+    """Where `t` is 1, `expand(-1, t-2, -1)` keeps an axis, and a slice from 2 on is empty."""
+
+    @shapecheck
+    def f(x: Float[Tensor, "b t d"]) -> Any:
+        t = x.shape[1]
+        x[:, 2:] = x[:, 2:] * 2
+        return x.expand(-1, t - 2, -1), x.view(len(x), t - 2, 3)
+
+    kept, left = f(torch.rand(2, 1, 3))
+    assert kept.shape == left.shape == (2, 1, 3)
+
+
+def test_what_is_put_together_with_a_number_has_no_name() -> None:
+    """A part without a name may be what is missing to a length; of an item there is always one."""
+
+    @shapecheck
+    def f(x: Float[Tensor, "b t d"], y: Float[Tensor, "b s d"]) -> Any:
+        rest = torch.zeros(len(x), 8 - x.shape[1], int(x.shape[2]))
+        none = torch.zeros(len(y), int(8 - y.shape[1]), int(y.shape[2]))
+        return (
+            dims_of(torch.cat((x, torch.rand(2, 3, 4)), 1)),
+            dims_of(torch.cat((x[:, :1].mean(1, keepdim=True), x), 1)),
+            dims_of(torch.cat((x, x), 1)),
+            dims_of(torch.cat([*x.unbind(2)] * 2, 1)),
+            torch.cat((x, rest), 1) + torch.cat((y, none), 1),
+        )
+
+    *names, total = f(torch.rand(2, 8, 4), torch.rand(2, 8, 4))
+    assert names == [("b", None, "d"), ("b", "t+1", "d"), ("b", "2*t", "d"), ("b", None)]
+    assert total.shape == (2, 8, 4)
+
+
+def test_a_window_as_large_as_an_axis_has_not_its_name() -> None:
+    @shapecheck
+    def f(x: Float[Tensor, "b h w c"], bias: Float[Tensor, "k k"]) -> Any:
+        b, h, w, c = x.shape
+        windows = x.view(b, h // 4, 4, w // 4, 4, c)
+        windows[:, 0, :, 0, :, 0] + bias
+        return dims_of(windows), dims_of(x.view(b, 1, h, 1, w, c))
+
+    assert f(torch.rand(2, 4, 4, 3), torch.rand(4, 4)) == (
+        ("b", "h//4", None, "w//4", None, "c"),
+        ("b", None, "h", None, "w", "c"),
+    )
