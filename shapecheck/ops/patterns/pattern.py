@@ -10,7 +10,7 @@ import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size, size_of
 from shapecheck.ops.agree import counted, listed, size
-from shapecheck.ops.call import Call, Value
+from shapecheck.ops.call import Call, Value, is_int
 from shapecheck.ops.patterns.einsum import ELLIPSIS
 from shapecheck.shapes import Item, Run, Shape, Topic, dim_of, mismatch
 
@@ -277,7 +277,19 @@ class Binding:
             else:
                 dim = self.part(part)
                 found.append(dims.unknown() if dim is None else dim)
-        return dims.merge(found)
+        return _put_together(dims.merge(found))
+
+
+def _put_together(made: DimExpr) -> DimExpr:
+    """Return the axis that was cut by a number where its two pieces are one again.
+
+    Which of them was outside when it was cut isn't known, so that it may be cut either way again.
+    """
+    if isinstance(made, Composite) and len(made.parts) == 2 and any(map(is_int, made.parts)):
+        whole = dims.as_exact(made.size)
+        if isinstance(whole, Size) and whole.symbol is not None:
+            return whole
+    return made
 
 
 def _anywhere(dim: DimExpr, before: Sequence[DimExpr], after: Sequence[DimExpr]) -> bool:
