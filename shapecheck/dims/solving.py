@@ -135,7 +135,7 @@ def _axes_of_one(own: frozenset[Sym]) -> frozenset[Sym]:
     each other. None are returned where there are fewer than two, or axes of several tensors.
     """
     axes = frozenset(symbol for symbol in own if isinstance(symbol.origin, Untold))
-    return axes if len(axes) > 1 and len({symbol.origin for symbol in axes}) == 1 else frozenset()
+    return axes if len(axes) > 1 and len({symbol.owner for symbol in axes}) == 1 else frozenset()
 
 
 def _vanishes_by_default(gap: Size, own: frozenset[Sym]) -> bool:

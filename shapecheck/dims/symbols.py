@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Collection, Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, Final
 from weakref import WeakValueDictionary
@@ -168,8 +168,13 @@ class Untold(Origin):
     """
 
     tensor: Hashable
-    is_batch: bool = field(default=False, compare=False)
-    counts_items: bool = field(default=False, compare=False)
+    is_batch: bool = False
+    counts_items: bool = False
+
+    @property
+    def owner(self) -> Origin:
+        """The tensor, whichever of its dimensions this is."""
+        return Untold(self.tensor)
 
     @property
     def stretches(self) -> bool:

@@ -351,7 +351,7 @@ class Facts:
             if symbol is None or symbol in there:
                 continue
             if isinstance(symbol.origin, Untold):
-                is_beside = any(one.origin == symbol.origin for one in there)
+                is_beside = any(one.owner == symbol.owner for one in there)
             else:
                 named = {Size.of(one) for one in there if one.kind is Kind.NAME}
                 every = {axis} | named
