@@ -139,8 +139,7 @@ class Question:
     def _joined(self, known: Known) -> Known:
         """Return tensors put together, without what only a number makes of their names.
 
-        With 3 for `s-t`, `cat` of `t` and 3 isn't `t+3`; one that is 1 is one everywhere. Nor is it
-        `3*t` of a list of three, which may be another time as many as it likes; but of two.
+        With 3 for `s-t`, `cat` of `t` and 3 isn't `t+3`; one that is 1 is one everywhere.
         """
         found = list(known.shape.dims)
         alike = [one.shape for one in self.known if one.shape.rank == known.shape.rank]
@@ -149,7 +148,7 @@ class Question:
             numbers_in = [part for part in parts if isinstance(part, int) and part != 1]
             if not isinstance(item, Size) or (item in parts and 0 not in numbers_in):
                 continue  # it isn't the one along which they are put together
-            if any(isinstance(one, Composite) or parts.count(one) > 2 for one in parts):
+            if any(isinstance(one, Composite) for one in parts):
                 found[axis] = dims.unknown()
             elif numbers_in:
                 number = any_number(sum(numbers_in))

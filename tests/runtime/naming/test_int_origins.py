@@ -428,7 +428,7 @@ def test_what_is_put_together_with_a_number_has_no_name() -> None:
         )
 
     *names, total = f(torch.rand(2, 8, 4), torch.rand(2, 8, 4))
-    assert names == [("b", None, "d"), ("b", "t+1", "d"), ("b", "2*t", "d"), ("b", None)]
+    assert names == [("b", None, "d"), ("b", "t+1", "d"), ("b", "2*t", "d"), ("b", "8*t")]
     assert total.shape == (2, 8, 4)
 
 
