@@ -17,29 +17,41 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from shapecheck.dims.symbols import Sym
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Made:
-    """An atom that is made of sizes; never changed. What is asked of it often is kept with it."""
+    """An atom that is made of sizes; never changed. What is asked of it often is kept with it.
 
+    `sizes` are those that it is made of.
+    """
+
+    sizes: Collection[IntSize] = field(default=(), init=False)
+    _key: tuple[Any, ...] = field(default=(), init=False)
     _hash: int = field(default=0, init=False)
     _count: int = field(default=0, init=False)
     _symbols: frozenset[Sym] | None = field(default=None, init=False)
 
-    @property
-    def sizes(self) -> Collection[IntSize]:
-        """The sizes that it is made of."""
-        return ()
+    def _keep(self, sizes: Collection[IntSize], *key: Any) -> None:
+        """Keep the sizes, and what it is made by, which tells it from others of its kind."""
+        self.sizes, self._key, self._hash = sizes, key, hash(key)
 
     def __hash__(self) -> int:
         return self._hash
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Made):
+            return False
+        return self is other or (type(self) is type(other) and self._key == other._key)
+
+    def __reduce__(self) -> tuple[type[Made], tuple[Any, ...]]:
+        return type(self), self._key
+
     def __repr__(self) -> str:
-        return OPERATIONS.atom_text(self)  # type: ignore[arg-type]  # it is one of those below
+        return OPERATIONS.atom_text(self)
 
     def count(self) -> int:
         """Return of how many symbols and numbers it is made."""
@@ -64,23 +76,7 @@ class FloorDiv(Made):
     den: IntSize
 
     def __post_init__(self) -> None:
-        self._hash = hash((self.num, self.den))
-
-    @property
-    def sizes(self) -> Collection[IntSize]:
-        """The sizes that it is made of."""
-        return (self.num, self.den)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FloorDiv):
-            return False
-        return self is other or (self.num == other.num and self.den == other.den)
-
-    def __reduce__(self) -> tuple[type[FloorDiv], tuple[IntSize, IntSize]]:
-        return FloorDiv, (self.num, self.den)
+        self._keep((self.num, self.den), self.num, self.den)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -91,23 +87,7 @@ class Power(Made):
     exponent: IntSize
 
     def __post_init__(self) -> None:
-        self._hash = hash((self.base, self.exponent))
-
-    @property
-    def sizes(self) -> Collection[IntSize]:
-        """The sizes that it is made of."""
-        return (self.base, self.exponent)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Power):
-            return False
-        return self is other or (self.base == other.base and self.exponent == other.exponent)
-
-    def __reduce__(self) -> tuple[type[Power], tuple[IntSize, IntSize]]:
-        return Power, (self.base, self.exponent)
+        self._keep((self.base, self.exponent), self.base, self.exponent)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -118,23 +98,7 @@ class Extreme(Made):
     args: frozenset[IntSize]
 
     def __post_init__(self) -> None:
-        self._hash = hash((self.function, self.args))
-
-    @property
-    def sizes(self) -> Collection[IntSize]:
-        """The sizes that it is made of."""
-        return self.args
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Extreme):
-            return False
-        return self is other or (self.function == other.function and self.args == other.args)
-
-    def __reduce__(self) -> tuple[type[Extreme], tuple[str, frozenset[IntSize]]]:
-        return Extreme, (self.function, self.args)
+        self._keep(self.args, self.function, self.args)
 
 
 Atom: TypeAlias = Sym | FloorDiv | Power | Extreme
@@ -353,7 +317,7 @@ class Operations:
     floordiv: Callable[[IntSize, IntSize], IntSize]
     power: Callable[[IntSize, IntSize], IntSize]
     text: Callable[[Size], str]
-    atom_text: Callable[[Atom], str]
+    atom_text: Callable[[Made], str]
 
 
 OPERATIONS: Final = Operations()

@@ -14,6 +14,7 @@ from shapecheck.dims.algebra import (
     Extreme,
     FloorDiv,
     IntSize,
+    Made,
     Monomial,
     Power,
     Size,
@@ -51,7 +52,7 @@ def render(size: Size) -> str:
     return _written(size)[0] if symbol is None else repr(symbol)  # which may get a name later on
 
 
-def render_atom(atom: Atom) -> str:
+def render_atom(atom: Made) -> str:
     """Return the text of an atom by itself."""
     return _atom(atom)[0]
 
@@ -199,7 +200,7 @@ def _term(monomial: Monomial, coefficient: Fraction) -> tuple[str, int]:
     )
 
 
-def _atom(atom: Atom) -> tuple[str, int]:
+def _atom(atom: Atom | Made) -> tuple[str, int]:
     match atom:
         case FloorDiv(num, den):
             return f"{_wrapped(num, _PRODUCT)}//{_wrapped(den, _UNARY)}", _PRODUCT
