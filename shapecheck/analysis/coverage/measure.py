@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias
-from weakref import WeakKeyDictionary
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.check.module import check_module, program_of
@@ -57,7 +56,7 @@ def counted(source: Source, host: Host, options: Options) -> Coverage:
 
 def look(source: Source, host: Host, options: Options) -> list[Body]:
     """Do what `analysis.inspect` says."""
-    apart, watcher = _apart.setdefault(host, _Apart(host)), _Watcher(source.name)
+    apart, watcher = _Apart(host), _Watcher(source.name)
     program = program_of(apart, options, source.name)
     with observing(program, watcher):
         told = check_module(source, apart, options)
@@ -109,7 +108,7 @@ _Checks: TypeAlias = dict[Reporter | None, Observed]
 
 
 class _Apart:
-    """A host of its own, so that nothing is taken over from an analysis that nobody watched."""
+    """A host of its own, so that nothing that another analysis found out is taken over."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -117,9 +116,6 @@ class _Apart:
     def source(self, module: str) -> Source | None:
         """Ask the other host."""
         return self._host.source(module)
-
-
-_apart: Final[WeakKeyDictionary[Host, _Apart]] = WeakKeyDictionary()
 
 
 class _Watcher:
@@ -344,7 +340,7 @@ class _Code:
             case Class(), _:
                 return False
             case Dotted(name=library), _:
-                root, _, _ = library.partition(".")
+                root = library.partition(".")[0]
                 if root in _PLAIN or self.table.lookup_class(library) is not None:
                     return False
                 if library.rpartition(".")[0] in _OF_OPS:
