@@ -1063,3 +1063,49 @@ def test_what_check_would_refuse_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "model.py"
     path.write_text(annotated(tmp_path, text))
     assert main(["check", "--only-shapes", str(path), "--", "--cache-dir=/dev/null"]) == 0
+
+
+def test_axes_that_one_of_two_ways_needs_are_open_where_a_value_decides(tmp_path: Path) -> None:
+    """That value may be how many there are; where a tensor is there or isn't, it is not."""
+    text = HEAD + (
+        "import torch.nn.functional as F\n"
+        "class Up(nn.Module):\n"
+        "    def __init__(self, channels, dims=2):\n"
+        "        super().__init__()\n"
+        "        self.channels, self.dims = channels, dims\n"
+        "    def forward(self, x):\n"
+        "        assert x.shape[1] == self.channels\n"
+        "        if self.dims == 3:\n"
+        "            x = F.interpolate(x, (x.shape[2], x.shape[3] * 2, x.shape[4] * 2))\n"
+        "        else:\n"
+        "            x = F.interpolate(x, scale_factor=2)\n"
+        "        return x\n"
+        "class Scale(nn.Module):\n"
+        "    def forward(self, x, scale=None):\n"
+        "        if scale is not None:\n"
+        "            b, c, h, w = x.shape\n"
+        "            x = x * scale.view(b, c, 1, 1)\n"
+        "        else:\n"
+        "            x = x.relu()\n"
+        "        return x\n"
+    )
+    found = annotated(tmp_path, text)
+    assert '    def forward(self, x: Shaped[torch.Tensor, "_ {self.channels} ..."]):\n' in found
+    assert '    def forward(self, x: Shaped[torch.Tensor, "b c h w"], scale=None)' in found
+
+
+def test_a_result_has_an_axis_of_1_where_the_code_shows_it(tmp_path: Path) -> None:
+    """What prose says is 1 is often so only until it is expanded."""
+    text = HEAD + (
+        "def spread(values, steps, shape):\n"
+        '    """:return: a tensor of shape [batch, 1, ...]."""\n'
+        "    found = values[steps]\n"
+        "    return found.expand(shape)\n"
+        "def column(x):\n"
+        '    """:return: a tensor of shape [batch, 1]."""\n'
+        "    n, d = x.shape\n"
+        "    return x.sum(1, keepdim=True)\n"
+    )
+    found = annotated(tmp_path, text)
+    assert 'def spread(values, steps, shape) -> Shaped[torch.Tensor, "batch _ ..."]:' in found
+    assert 'torch.Tensor, "n 1"]:' in found
