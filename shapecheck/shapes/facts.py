@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
@@ -507,8 +507,7 @@ class Facts:
         assert isinstance(symbol.origin, Untold)
         if symbol in self.runs:
             return None
-        origin = Untold(symbol.origin.tensor, is_batch=True)
-        batch = Size.of(Sym.distinct("_", Kind.UNKNOWN, origin))
+        batch = _batch_of(symbol.origin.tensor)
         self.learn_run(symbol, (batch, Run(symbol.again())))
         return batch
 
@@ -563,9 +562,7 @@ class Facts:
                 len(shape.dims) - 1 == back
             ):
                 counts_items = at == 0 and not steps_first
-                origin = Untold(tensor, is_batch=True, counts_items=counts_items)
-                batch = Size.of(Sym.distinct("_", Kind.UNKNOWN, origin))
-                self.learn_run(symbol, (batch,))
+                self.learn_run(symbol, (_batch_of(tensor, counts_items),))
         return self.shape(shape)
 
     def join(self, other: Facts) -> Facts:
@@ -678,6 +675,12 @@ def _may_differ(size: Size, symbol: Sym, value: DimExpr, other: int) -> bool:
     return dims.substitute(size, {symbol: size_of(value)}) != other
 
 
+def _batch_of(tensor: Hashable, counts_items: bool = False) -> Size:
+    """Return the axis of a tensor without annotation that is there for a batch."""
+    origin = Untold(tensor, is_batch=True, counts_items=counts_items)
+    return Size.of(Sym.distinct("_", Kind.UNKNOWN, origin))
+
+
 def _is_product(size: IntSize) -> bool:
     """Whether a size is a product of several, and no sum."""
     return isinstance(size, Size) and size.atom is None and len(size.terms) == 1
@@ -698,7 +701,7 @@ def is_of_axes(dim: DimExpr) -> bool:
 def _is_of_axes(atom: Atom) -> bool:
     if isinstance(atom, FloorDiv) and (isinstance(atom.den, int) or is_chosen(atom.den)):
         return is_of_axes(atom.num)
-    return all(s.kind is Kind.UNKNOWN and _is_bare(s) for s in dims.symbols(Size.of(atom)))
+    return all(s.kind is Kind.UNKNOWN and _is_bare(s) for s in dims.symbols_in(atom))
 
 
 def _is_bare(symbol: Sym) -> bool:

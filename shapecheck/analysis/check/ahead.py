@@ -42,12 +42,11 @@ def ahead(function: Function, state: State, begun: Mapping[str, Value]) -> Ahead
         if name_of(one.value) in params
     }
     values: dict[ast.expr, Value] = {}
-    for kind in (ast.Call, ast.BinOp):
-        for node in nodes_of(kind, function.node):
-            for used in _used(node, params):
-                root = name_of(first_of(used))
-                if root is not None and root not in own:
-                    values[used] = frame.eval(used)
+    for node in (*nodes_of(ast.Call, function.node), *nodes_of(ast.BinOp, function.node)):
+        for used in _used(node, params):
+            root = name_of(first_of(used))
+            if root is not None and root not in own:
+                values[used] = frame.eval(used)
     return Ahead(function, begun, values, every)
 
 

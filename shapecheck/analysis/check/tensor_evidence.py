@@ -84,13 +84,13 @@ def shown(
         told_by.add("arraylike")
     found: set[str] = set()
     others = _other_names(function.node, candidates)
-    for kind in (ast.Attribute, ast.Call, ast.BinOp):
-        for node in nodes_of(kind, function.node):
-            match node:
-                case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()) if not counted:
-                    continue
-            for name in _tensors_in(node, seen, told_by):
-                found.add(others[name].meant(node) if name in others else name)
+    kinds = (ast.Attribute, ast.Call, ast.BinOp)
+    for node in (one for kind in kinds for one in nodes_of(kind, function.node)):
+        match node:
+            case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()) if not counted:
+                continue
+        for name in _tensors_in(node, seen, told_by):
+            found.add(others[name].meant(node) if name in others else name)
     return (found & candidates) - never_tensors(function)
 
 
@@ -145,8 +145,10 @@ def shown_sizes(function: Function, seen: Seen) -> set[str]:
         for param in unannotated(function)
         if _is_int(param.default) and seen.params.get(param.name, UNKNOWN) is UNKNOWN
     }
+    if not candidates or not seen.nodes:
+        return set()
     found: set[str] = set()
-    for node in _calls_and_divisions(seen) if candidates else ():
+    for node in (*nodes_of(ast.Call, function.node), *nodes_of(ast.BinOp, function.node)):
         match node:
             case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=args):
                 if _takes_sizes(name, receiver, seen):
@@ -155,11 +157,6 @@ def shown_sizes(function: Function, seen: Seen) -> set[str]:
                 if isinstance(seen.values.get(left), Size):
                     found.add(name)
     return found & candidates
-
-
-def _calls_and_divisions(seen: Seen) -> Iterator[ast.AST]:
-    for kind in (ast.Call, ast.BinOp) if seen.nodes else ():
-        yield from nodes_of(kind, seen.function.node)
 
 
 def _is_int(default: ast.expr | None) -> bool:
@@ -184,7 +181,7 @@ def _told_apart(function: ast.AST) -> Iterator[str]:
 
     Where anything else is an error, they are.
     """
-    demanding = (node for kind in (ast.Assert, ast.If) for node in nodes_of(kind, function))
+    demanding = (*nodes_of(ast.Assert, function), *nodes_of(ast.If, function))
     tests = (test for node in demanding if (test := _demanded(node)) is not None)
     expected = {inner for test in tests for inner in nodes_of(ast.Call, test)}
     for node in nodes_of(ast.Call, function):

@@ -132,12 +132,12 @@ def check_body(
         if param.name in values:
             frame.assign(param.name, values[param.name], param.line)
             instance_dims.begin(frame, function, values[param.name], matcher)
-    several = _taken_for_several(function.node)
     for param in sorted(says.params, key=lambda one: speaks(one.declared)):  # `{n}` needs n
         if param.name not in values:
             matcher.runs.update(dict.fromkeys(runs or (), ()) if param.name == bare else runs or {})
-            is_no_int = param.declared == _INT and param.name in several
-            value = UNKNOWN if is_no_int else suppose(param, _start(frame, param, matcher))
+            value = suppose(param, _start(frame, param, matcher))
+            if param.declared == _INT and param.name in _taken_for_several(function.node):
+                value = UNKNOWN
             frame.assign(param.name, value, param.line)
     matcher.runs.update(runs or {})
     matcher.runs.pop("...", None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -106,8 +106,7 @@ def _pairs(
     """
     if _broadcasts(signature) or frame.depth:
         known = frame.state.facts.dim
-        topics = [known(one) if isinstance(one, Size) else one for one in problem.about]
-        met = [symbol for topic in topics for symbol in _chosen(_only_symbol(topic))]
+        met = _met(known(one) if isinstance(one, Size) else one for one in problem.about)
         if len(met) == 2:
             yield met[0], met[1]
     elif signature.result.rule == "reshape" and given and isinstance(given[0], Tensor):
@@ -124,14 +123,14 @@ def _inputs(frame: Frame, came: Sequence[Value], problem: Problem) -> Iterator[t
     tensor = came[0] if came else None
     if not isinstance(tensor, Tensor) or not all(map(_is_axis, tensor.shape.dims)):
         return
-    met = [symbol for topic in problem.about for symbol in _chosen(_only_symbol(topic))]
+    met = _met(problem.about)
     if len(met) == 2 and not {*met} & _made_by_layers(frame):
         yield met[0], met[1]
 
 
 def _made_alike(owner: Class, problem: Problem) -> Iterator[tuple[Sym, Sym]]:
     """Yield the sizes that meet, if they are given the same wherever the module makes a class."""
-    met = [symbol for topic in problem.about for symbol in _chosen(_only_symbol(topic))]
+    met = _met(problem.about)
     init = find_method(owner, "__init__")
     if len(met) != 2 or init is None:
         return
@@ -172,6 +171,11 @@ _WIDTHS: Final = frozenset(("hidden_size", "embedding_dim", "embed_dim", "d_mode
 def _broadcasts(signature: Signature) -> bool:
     """Whether an op combines its operands element by element."""
     return signature.result.rule == "inplace" or any(param.meets for param in signature.params)
+
+
+def _met(topics: Iterable[Topic]) -> list[Sym]:
+    """Return the chosen sizes that a problem is about, each by itself."""
+    return [symbol for topic in topics for symbol in _chosen(_only_symbol(topic))]
 
 
 def _only_symbol(topic: Topic) -> Topic:

@@ -238,21 +238,8 @@ class CallSummary:
             return self
         moving = self.seen.renewing(seen, places)
         changes = {places[ref]: moving.content(held) for ref, held in self.changes.items()}
-        return CallSummary(
-            moving.value(self.value),
-            changes,
-            self.faults,
-            self.seen,
-            self.taught.moved(moving),
-            self.facts,
-            self.steps,
-            self.needs,
-            self.lasts,
-            self.new,
-            self.names,
-            self.suspected,
-            self.reads_command_line,
-        )
+        value, taught = moving.value(self.value), self.taught.moved(moving)
+        return replace(self, value=value, changes=changes, taught=taught)
 
 
 def _are_alike(one: object, other: object) -> bool:

@@ -326,16 +326,14 @@ def _waits(node: ast.If) -> bool:
     `if len(self.memory) < self.batch_size: return`
     """
     match node:
-        case ast.If(
-            test=ast.Compare(left=have, ops=[ast.Lt() | ast.LtE()]),
-            body=[ast.Return(value=None | ast.Constant(None)) | ast.Continue()],
-            orelse=[],
-        ):
-            return _counts(have)
-        case ast.If(
-            test=ast.Compare(ops=[ast.Gt() | ast.GtE()], comparators=[have]),
-            body=[ast.Return(value=None | ast.Constant(None)) | ast.Continue()],
-            orelse=[],
+        case ast.If(body=[ast.Return(value=None | ast.Constant(None)) | ast.Continue()], orelse=[]):
+            pass
+        case _:
+            return False
+    match node.test:
+        case (
+            ast.Compare(left=have, ops=[ast.Lt() | ast.LtE()])
+            | ast.Compare(ops=[ast.Gt() | ast.GtE()], comparators=[have])
         ):
             return _counts(have)
     return False
@@ -373,13 +371,13 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
         _fixpoint(frame, node, loop, frame.state.either(*items), items[0], len(items))
     else:
         head, rounds, errors = first(frame, value, element), length(frame, value), frame.errors
-        start = frame.fork()
+        start = None if last(frame, value) is None else frame.fork()
         with frame.doubting(rounds is None or not dims.nonnegative(rounds - 1)):
             _fixpoint(frame, node, loop, element, head, rounds)
             if frame.errors == errors:
                 final = last(frame, value)
                 _in_the_end(frame, node, loop, final)
-                if final is not None and frame.errors == errors:
+                if start is not None and frame.errors == errors:
                     _in_the_end(frame, node, loop, final, (start, head))
     frame.loops.pop()
     if frame.alive:

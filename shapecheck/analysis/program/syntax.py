@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial, wraps
 from io import StringIO
 from itertools import islice
-from typing import ClassVar, Final, TypeAlias, TypeGuard, TypeVar
+from typing import ClassVar, Final, TypeAlias, TypeGuard, TypeVar, cast
 
 from shapecheck.analysis.host import Source, Span
 from shapecheck.analysis.program.reading import (
@@ -101,10 +101,13 @@ def _by_kind(tree: ast.AST) -> Mapping[type[ast.AST], Sequence[ast.AST]]:
 
 
 def nodes_of(kind: type[_Node] | tuple[type[_Node], ...], *trees: ast.AST) -> Iterator[_Node]:
-    """Yield the nodes of a kind, or of several, in some pieces of source."""
+    """Yield the nodes of a kind, or of several, in some pieces of source.
+
+    Those of one kind in a function are kept by that: `ast.Call` is one, and `ast.expr` is none.
+    """
     for tree in trees:
         if isinstance(kind, type) and is_def(tree):
-            yield from _by_kind(tree).get(kind, ())  # type: ignore[misc]  # by its kind
+            yield from cast("Sequence[_Node]", _by_kind(tree).get(kind, ()))
         else:
             yield from (node for node in walk(tree) if isinstance(node, kind))
 

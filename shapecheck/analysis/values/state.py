@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -109,7 +109,7 @@ class State:
         self.put(owner, content.with_attrs({**content.attrs, name: value}))
         others = self.instance_of(content.like)
         if others is not None:
-            self.put(content.like, replace(others, attrs={**others.attrs, name: UNKNOWN}))
+            self.put(content.like, others.with_attrs({**others.attrs, name: UNKNOWN}))
 
     def either(self, *values: Value) -> Value:
         """Return what holds of each of several values, at least one."""

@@ -168,13 +168,9 @@ class PassedSizes:
         for at, name in enumerate(names[:count]):
             if by_name[at]:
                 parts[at] = self._tell(keywords[name])
-        places = {name: at - behind for at, name in enumerate(names) if at >= count}
+        rest = dict(zip(names[count:], told[count - behind :], strict=False))
         return parts, {
-            name: self._tell(keywords[name])
-            if name in keywords
-            else told[places[name]]
-            if places.get(name, len(told)) < len(told)
-            else None
+            name: self._tell(keywords[name]) if name in keywords else rest.get(name)
             for name in kwargs
         }
 
