@@ -62,6 +62,9 @@ INDEXING: Final[frozenset[Any]] = frozenset((GETITEM, SETITEM))
 CUTTING: Final[frozenset[Any]] = INDEXING | {torch.nn.functional.pad}
 """Ops that leave as much of an axis as the numbers say, or put as much to it."""
 
+JOINING: Final[frozenset[Any]] = frozenset((torch.cat, torch.concat, torch.concatenate))
+"""Ops that make an axis as many times as long as there are tensors in a list."""
+
 _SIGNED: Final = CUTTING | {
     torch.arange,
     torch.diag,
@@ -136,6 +139,17 @@ class PassedSizes:
             found = [_opened(one, part) for one, part in zip(found, parts, strict=True)]
             words = {name: _opened(one, named[name]) for name, one in words.items()}
         return found, words, sure
+
+    def lists(self, count: int) -> bool:
+        """Whether so many tensors that an op puts together stand in the source, one by one."""
+        call = self.place.call
+        if not isinstance(call, ast.Call):
+            return True
+        node = next(iter([*call.args, *(one.value for one in call.keywords)]), None)
+        nodes = [node]
+        if isinstance(node, ast.Name):
+            nodes = [value for value, at in self.place.values.get(node.id, ()) if at is None]
+        return bool(nodes) and all(_length(one) == count for one in nodes)
 
     def computed(self) -> frozenset[int]:
         """Return which sizes are written as arithmetic, `x.view(b, h // w, w)`, from the end."""
@@ -265,18 +279,18 @@ class Readings:
         caller = _behind_modes(caller)
         code = caller.f_code
         offset = caller.f_lasti
-        cutting = func in CUTTING
-        found = self.places.get((id(code), offset, cutting))
+        always = func in CUTTING or func in JOINING
+        found = self.places.get((id(code), offset, always))
         if found is None:
-            found = code, call_place(code, offset, cutting)
-            self.places.keep((id(code), offset, cutting), found)
+            found = code, call_place(code, offset, always)
+            self.places.keep((id(code), offset, always), found)
         place = found[1]
         if place is None:
             return None
         plan = frame.plan if place.params and frame.plan and frame.plan.code is code else None
         records = [self._record(code, offsets, id(caller)) for offsets in place.reads]
         if plan is None:
-            return (place, None, (), *records) if cutting or any(records) else None
+            return (place, None, (), *records) if always or any(records) else None
         values = tuple([frame.symbols.get(plan.symbol(name)) for name in place.params])
         return (place, plan, values, *records)
 
@@ -318,6 +332,20 @@ def _literal(node: ast.expr) -> int | slice | None:
     except ValueError:
         return None
     return found if isinstance(found, int) else None
+
+
+def _length(node: ast.expr | None) -> int | None:
+    """Return how many items a list has by what is written, None if a program decides."""
+    match node:
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return None if any(isinstance(one, ast.Starred) for one in items) else len(items)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            first, second = _length(left), _length(right)
+            return None if first is None or second is None else first + second
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            length, times = _length(left), _literal(right)
+            return length * times if length is not None and isinstance(times, int) else None
+    return None
 
 
 def _item(whole: Told, at: int | slice | None) -> Told:
@@ -394,9 +422,9 @@ def _open(found: Any, told: Told) -> Any:
     return any_number(found) if found >= 0 else -any_number(-found)
 
 
-def any_number(value: int) -> Size:
-    """Return a symbol for a number that may be another one the next time."""
-    return Size.of(Sym("_", Kind.OWN, AnyNumber(value)))
+def any_number(value: int, name: str = "_") -> Size:
+    """Return a symbol for a number that may be another one the next time, called so in messages."""
+    return Size.of(Sym(name, Kind.OWN, AnyNumber(value)))
 
 
 def _opened(found: Any, told: Told) -> Any:
@@ -421,8 +449,13 @@ def numbers(given: Any) -> dict[Sym, int]:
     return {s: s.origin.value for s in found if isinstance(s.origin, AnyNumber)}
 
 
-def is_cut(func: Any, args: tuple[Any, ...]) -> bool:
-    """Whether it depends on numbers how much of an axis an op leaves."""
+def is_by_number(func: Any, args: tuple[Any, ...]) -> bool:
+    """Whether numbers decide how much of an axis an op leaves, or how many times it takes it.
+
+    A list of two that isn't written out is taken for one that always has two.
+    """
+    if func in JOINING:
+        return bool(args) and isinstance(args[0], list | tuple) and len(args[0]) > 2
     return func in CUTTING and (func not in INDEXING or _has_bounds(args[1]))
 
 

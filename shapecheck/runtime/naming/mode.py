@@ -26,7 +26,7 @@ from shapecheck.runtime.naming.int_origins import (
     READ,
     Passed,
     Readings,
-    is_cut,
+    is_by_number,
     numbers,
     passed_sizes,
     untold,
@@ -75,7 +75,7 @@ class _Blind:
 
 
 class Placed:
-    """Where the outcome depends on how numbers are written: it is kept with what is passed."""
+    """Where the outcome depends on how numbers or lists are written: it is kept with these."""
 
     __slots__ = ()
 
@@ -143,7 +143,7 @@ class NamesMode(CallMode):
             if key is None:
                 return func(*args, **kwargs) if kwargs else func(*args)
             outcome = _cache.get(key, _NEW)
-            if outcome is _NEW and is_cut(func, args):
+            if outcome is _NEW and is_by_number(func, args):
                 outcome = Placed()
                 _cache.keep(key, outcome)
         if type(outcome) is Placed:

@@ -21,6 +21,7 @@ from shapecheck.runtime.naming.call_names import CallNames
 from shapecheck.runtime.naming.facts import ValueFacts
 from shapecheck.runtime.naming.int_origins import (
     GIVEN,
+    JOINING,
     PassedSizes,
     any_number,
     is_told,
@@ -63,6 +64,8 @@ class Question:
     def tell(self, passed: PassedSizes) -> None:
         """Put dimensions in the place of the numbers that are known to be some."""
         self.passed = passed
+        if self.func in JOINING:
+            return
         params = () if self.signature is None else self.signature.params
         names = [param.name for param in itertools.takewhile(lambda one: not one.star, params)]
         self.args, self.kwargs, self.sure = passed.told(self.args, self.kwargs, self.func, names)
@@ -126,7 +129,7 @@ class Question:
 
     def named_surely(self, known: Value) -> Value:
         """Return a result without the names that it has only if a number is what it seems to be."""
-        if self.func in _JOINING and isinstance(known, Known):
+        if self.func in JOINING and isinstance(known, Known):
             return self._joined(known)
         made = self.func in GIVEN and not self.known
         if self.func in REGROUPING:
@@ -139,8 +142,10 @@ class Question:
     def _joined(self, known: Known) -> Known:
         """Return tensors put together, without what only a number makes of their names.
 
-        With 3 for `s-t`, `cat` of `t` and 3 isn't `t+3`; one that is 1 is one everywhere.
+        With 3 for `s-t`, `cat` of `t` and 3 isn't `t+3`; one that is 1 is one everywhere. Nor is it
+        `3*t` of a list that the program makes of three, and next time of as many as it likes.
         """
+        many = self.passed is not None and not self.passed.lists(len(self.known))
         found = list(known.shape.dims)
         alike = [one.shape for one in self.known if one.shape.rank == known.shape.rank]
         for axis, item in enumerate(found):
@@ -150,11 +155,22 @@ class Question:
                 continue  # it isn't the one along which they are put together
             if any(isinstance(one, Composite) for one in parts):
                 found[axis] = dims.unknown()
-            elif numbers_in:
-                number = any_number(sum(numbers_in))
-                self.values.update(numbers([number]))
-                found[axis] = item - sum(numbers_in) + number
+                continue
+            if numbers_in:
+                number = sum(numbers_in)
+                item = item - number + self._any_number(number)
+            for one in {*parts} if many else ():
+                times = parts.count(one)
+                if times > 2 and isinstance(one, Size):
+                    item = item - one * times + one * self._any_number(times, "parts")
+            found[axis] = item
         return known.with_shape(Shape(tuple(found)))
+
+    def _any_number(self, value: int, name: str = "_") -> Size:
+        """Return a symbol for a number that may be another one the next time."""
+        number = any_number(value, name)
+        self.values.update(numbers([number]))
+        return number
 
     @property
     def given(self) -> list[Value]:
@@ -193,9 +209,6 @@ def _swapped(arg: Value, new: Mapping[int, Known]) -> Value:
         return each_in(arg, lambda item: _swapped(item, new))
     return new.get(id(arg), arg)
 
-
-_JOINING: Final[frozenset[Any]] = frozenset((torch.cat, torch.concat, torch.concatenate))
-"""What puts tensors behind each other, so that sizes are added up."""
 
 _SEEN: Final[Mapping[type, Callable[[Question, Any], Value]]] = {
     object: lambda question, arg: UNKNOWN,

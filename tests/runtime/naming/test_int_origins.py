@@ -424,11 +424,18 @@ def test_what_is_put_together_with_a_number_has_no_name() -> None:
             dims_of(torch.cat((x[:, :1].mean(1, keepdim=True), x), 1)),
             dims_of(torch.cat((x, x), 1)),
             dims_of(torch.cat([*x.unbind(2)] * 2, 1)),
+            dims_of(torch.cat([x, x] + [x] * 2, 1)),
             torch.cat((x, rest), 1) + torch.cat((y, none), 1),
         )
 
     *names, total = f(torch.rand(2, 8, 4), torch.rand(2, 8, 4))
-    assert names == [("b", None, "d"), ("b", "t+1", "d"), ("b", "2*t", "d"), ("b", "8*t")]
+    assert names == [
+        ("b", None, "d"),
+        ("b", "t+1", "d"),
+        ("b", "2*t", "d"),
+        ("b", None),
+        ("b", "4*t", "d"),
+    ]
     assert total.shape == (2, 8, 4)
 
 
