@@ -102,9 +102,9 @@ ROOMS = {
         "interpreter",
         "kinds",
         "library",
-        "suspicions",
+        "suspicions coverage",
         "check",
-        "coverage study",
+        "study",
     ),
     "runtime": (
         "errors settings",
@@ -127,7 +127,7 @@ ROOMS = {
     ),
     "codemod": ("project", "write", "sources", "propose", "verify", "annotate strip"),
     "cli": (
-        "_commands _console _pages _settings _sources",
+        "_causes _commands _console _pages _settings _sources",
         "_changes _findings",
         "annotate check coverage explain record strip trace",
     ),

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from shapecheck.analysis.findings import Findings, Led, merged
+from shapecheck.analysis.findings import NO_TENSORS, Findings, Led, covered, merged
 from shapecheck.analysis.host import (
+    CAUSES,
     Body,
     Cause,
     Coverage,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from shapecheck.analysis.check.module import Checking
 
 __all__ = [
+    "CAUSES",
+    "NO_TENSORS",
     "TENSORS",
     "TEXT",
     "Body",
@@ -43,11 +46,11 @@ __all__ = [
     "Unread",
     "analyze_module",
     "begin",
+    "covered",
     "digest_of",
     "follows",
     "inspect",
     "is_installed",
-    "measure",
     "mentions_tensors",
     "merged",
     "renew",
@@ -66,16 +69,19 @@ def analyze_module(source: Source, host: Host, options: Options) -> list[Diagnos
     return check_module(source, host, options)
 
 
-def begin(source: Source, host: Host, options: Options, *, stays: bool = False) -> Checking:
+def begin(
+    source: Source, host: Host, options: Options, *, stays: bool = False, counts: bool = False
+) -> Checking:
     """Begin to check a module part by part: together they say what `analyze_module` does.
 
     What is said of a part rests on what stands in pieces of source, each known by a key. It is the
     same as long as `digest_of` is the same for all of these. Where the program `stays` to be
-    edited, more is kept, so that less is done then. Raises what `analyze_module` does.
+    edited, more is kept, so that less is done then. `counts`: what is known of tensors is counted.
+    Raises what `analyze_module` does.
     """
     from shapecheck.analysis.check import module  # late, as above
 
-    return module.begin(source, host, options, stays=stays)
+    return module.begin(source, host, options, stays=stays, counts=counts)
 
 
 def digest_of(source: Source | None, key: str) -> str:
@@ -92,25 +98,15 @@ def renew(host: Host, modules: Collection[str]) -> None:
     module.renew(host, modules)
 
 
-def measure(source: Source, host: Host, options: Options) -> Coverage:
-    """Count the tensor-valued expressions in a module's annotated functions by what is known.
-
-    Raises SyntaxError where the text is newer than the Python that runs this.
-    """
-    from shapecheck.analysis.coverage.measure import counted  # late, as above
-
-    return counted(source, host, options)
-
-
 def inspect(source: Source, host: Host, options: Options) -> list[Body]:
     """Return what is known of each tensor-valued expression of a module, function by function.
 
     The functions come in the order of their lines, and the module's own code first. Raises
     SyntaxError where the text is newer than the Python that runs this.
     """
-    from shapecheck.analysis.coverage.measure import look  # late, as above
+    from shapecheck.analysis.check import inspection  # late, as above
 
-    return look(source, host, options)
+    return inspection.look(source, host, options)
 
 
 def unread(source: Source, host: Host, options: Options) -> list[Unread]:
@@ -118,9 +114,9 @@ def unread(source: Source, host: Host, options: Options) -> list[Unread]:
 
     Raises what `inspect` does.
     """
-    from shapecheck.analysis.coverage import unread as looking  # late, as above
+    from shapecheck.analysis.check import inspection  # late, as above
 
-    return looking.unread(source, host, options)
+    return inspection.unread(source, host, options)
 
 
 def follows(name: str) -> bool:

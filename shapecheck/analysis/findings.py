@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
-from shapecheck.analysis.host import Diagnostic, Span
+from shapecheck.analysis.host import Cause, Coverage, Diagnostic, Span
 
 Group: TypeAlias = tuple[Diagnostic, ...]
 """An error with the notes that belong to it, or a note of its own."""
@@ -85,3 +86,32 @@ def merged(found: Iterable[Findings]) -> list[Diagnostic]:
                 told.add(key)
                 groups.setdefault((led.said[0].span, led.said[0].message), led.said)
     return in_order(groups.values())
+
+
+NO_TENSORS: Final = Coverage()
+
+
+def covered(parts: Iterable[tuple[str, Coverage]]) -> Coverage:
+    """Put together what is known in the parts of a module, each with its key.
+
+    What isn't known because a function's result isn't, is so for the reason that this one has.
+    """
+    parts = list(parts)
+    found = sum((one for _, one in parts), NO_TENSORS)
+    gives = {key: one.gives for key, one in parts if one.gives is not None}
+    reasons: Counter[Cause] = Counter()
+    for cause, count in found.reasons.items():
+        reasons[_first(cause, gives)] += count
+    return replace(found, reasons=reasons)
+
+
+def _first(cause: Cause, gives: Mapping[str, Cause]) -> Cause:
+    seen = {cause}
+    while cause.kind == "function":
+        names = (cause.subject, f"{cause.subject}.forward", f"{cause.subject}.__call__")
+        found = next((gives[name] for name in names if name in gives), cause)
+        if found in seen:
+            break
+        seen.add(found)
+        cause = found
+    return cause

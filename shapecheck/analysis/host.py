@@ -8,8 +8,9 @@ are another.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import Final, Literal, Protocol, runtime_checkable
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from shapecheck.blame import Blame
 
@@ -69,18 +70,23 @@ class Options:
     wrappers: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class Coverage:
-    """How many tensor-valued expressions have a known shape; see `analysis.measure`.
-
-    `known`: each axis has a size or a name. `partial`: some have. `unknown`: none has, or the
-    value isn't known at all. `reasons` counts the last two by their causes.
-    """
-
-    known: int
-    partial: int
-    unknown: int
-    reasons: Counter[Cause]
+CauseKind: TypeAlias = Literal[
+    "parameter",
+    "declared",
+    "open",
+    "library",
+    "rule",
+    "data",
+    "function",
+    "attribute",
+    "name",
+    "each",
+    "loop",
+    "budget",
+    "error",
+    "other",
+]
+CAUSES: Final[tuple[CauseKind, ...]] = get_args(CauseKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,23 +103,38 @@ class Cause:
     these.
     """
 
-    kind: Literal[
-        "parameter",
-        "declared",
-        "open",
-        "library",
-        "rule",
-        "data",
-        "function",
-        "attribute",
-        "name",
-        "each",
-        "loop",
-        "budget",
-        "error",
-        "other",
-    ]
+    kind: CauseKind
     subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Of how many tensor-valued expressions the shape is known, and why not of the others.
+
+    `known`: each axis has a size or a name. `partial`: some have. `unknown`: none has, or the
+    value isn't known at all. `reasons` counts the last two by their causes. `gives` is why it isn't
+    known what a function gives, of which this is said.
+    """
+
+    known: int = 0
+    partial: int = 0
+    unknown: int = 0
+    reasons: Mapping[Cause, int] = field(default_factory=dict)
+    gives: Cause | None = None
+
+    @property
+    def tensors(self) -> int:
+        """The number of tensor-valued expressions."""
+        return self.known + self.partial + self.unknown
+
+    def __add__(self, other: Coverage) -> Coverage:
+        """Return what is known of both together."""
+        return Coverage(
+            self.known + other.known,
+            self.partial + other.partial,
+            self.unknown + other.unknown,
+            Counter(self.reasons) + Counter(other.reasons),
+        )
 
 
 @dataclass(frozen=True, slots=True)

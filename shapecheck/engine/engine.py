@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
 from shapecheck import analysis
-from shapecheck.analysis import Diagnostic, Host, Options, Source
+from shapecheck.analysis import NO_TENSORS, Coverage, Diagnostic, Host, Options, Source
 from shapecheck.engine.records import (
     Grounds,
     Key,
@@ -41,18 +41,25 @@ class Engine(Generic[F]):
     """Checks modules of one program, with what is known of them from before.
 
     `store` keeps it for other processes. What is said never depends on what was kept. Where the
-    process `stays` for edits to come, an edit costs less and the process takes more memory.
-    `analysed` counts the parts of modules that the analysis was asked of.
+    process `stays` for edits to come, an edit costs less and the process takes more memory. Where
+    it `counts`, records say what is known of tensors. `analysed` counts the parts of modules that
+    the analysis was asked of.
     """
 
     def __init__(
-        self, files: F, options: Options, store: Store | None = None, *, stays: bool = False
+        self,
+        files: F,
+        options: Options,
+        store: Store | None = None,
+        *,
+        stays: bool = False,
+        counts: bool = False,
     ) -> None:
         self.files = files
         self.analysed = 0
         self._options = options
         self._store = store
-        self._stays = stays
+        self._stays, self._counts = stays, counts
         self._records: dict[str, ModuleRecord] = {}
         self._digests: dict[str, tuple[Source | None, dict[str, str]]] = {}
 
@@ -91,6 +98,8 @@ class Engine(Generic[F]):
         Where other modules have changed, but nothing that was read of them, that is noted.
         """
         changed = self._changed(record)
+        if self._counts and record.covered is None:
+            return False
         if changed:
             if record.module in changed or self._stale(record, changed) != set():
                 return False
@@ -124,7 +133,9 @@ class Engine(Generic[F]):
         """
         digests = tuple(self._digest(*key) for key in rests_on)
         versions = self._versions([module, *(name for name, _ in rests_on)])
-        record = ModuleRecord(module, versions, tuple(said), Grounds(tuple(rests_on), digests))
+        record = ModuleRecord(
+            module, versions, tuple(said), Grounds(tuple(rests_on), digests), covered=NO_TENSORS
+        )
         self.adopt(record, keep=keep)
         return record
 
@@ -174,7 +185,9 @@ class Engine(Generic[F]):
         source = self.files.source(module)
         if source is None:
             raise LookupError(module)
-        checking = analysis.begin(source, self.files, self._options, stays=self._stays)
+        checking = analysis.begin(
+            source, self.files, self._options, stays=self._stays, counts=self._counts
+        )
         before = (known and known.grounds) or Grounds()
         kept = {} if known is None else self._kept(known)
         digests: dict[Key, str] = {}
@@ -194,13 +207,18 @@ class Engine(Generic[F]):
             self.analysed += 1
             spelled = checking.spelled(part.lines) if found.findings else ""
             rests_on = _numbered(found.rests_on, places, digests)
-            parts.append(PartRecord(part.key, part.lines[0], spelled, rests_on, found.findings))
+            parts.append(
+                PartRecord(
+                    part.key, part.lines[0], spelled, rests_on, found.findings, found.covered
+                )
+            )
         checking.end()
         return ModuleRecord(
             module,
             self._versions(sorted({module, *(name for name, _ in digests)})),
             tuple(analysis.merged(one.findings for one in parts)),
             Grounds(tuple(digests), tuple(digests.values()), tuple(parts)),
+            covered=_covered(parts),
         )
 
     def _kept(self, known: ModuleRecord) -> dict[str, PartRecord]:
@@ -208,7 +226,17 @@ class Engine(Generic[F]):
         stale = self._stale(known, self._changed(known))
         if stale is None or known.grounds is None:
             return {}
-        return {one.key: one for one in known.grounds.parts if stale.isdisjoint(one.rests_on)}
+        return {
+            one.key: one
+            for one in known.grounds.parts
+            if stale.isdisjoint(one.rests_on) and not (self._counts and one.covered is None)
+        }
+
+
+def _covered(parts: Sequence[PartRecord]) -> Coverage | None:
+    """Return what is known in all parts, None where that wasn't counted in one."""
+    counted = [(one.key, one.covered) for one in parts if one.covered is not None]
+    return analysis.covered(counted) if len(counted) == len(parts) else None
 
 
 def _is_inside(said: Iterable[Diagnostic], source: Source | None) -> bool:

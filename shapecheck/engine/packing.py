@@ -9,6 +9,7 @@ from typing import Final
 
 from shapecheck.engine.records import (
     ModuleRecord,
+    covered_from_text,
     digest,
     said_from_text,
     versions_from_text,
@@ -23,7 +24,7 @@ _SURROGATE: Final = re.compile(r"\\u[dD]")
 
 def packed(record: ModuleRecord) -> bytes:
     """Write down a record, behind a digest of it."""
-    texts = [versions_to_text(record.versions), record.said_text, record.text]
+    texts = [versions_to_text(record.versions), record.said_text, record.covered_text, record.text]
     content = zlib.compress(json.dumps([record.module, *texts]).encode(), 1)
     return digest(content).encode() + b"\n" + content
 
@@ -35,15 +36,20 @@ def unpacked(module: str, packed: bytes) -> ModuleRecord:
         raise ValueError("damaged")
     try:
         unzip = zlib.decompressobj()
-        name, versions, said, parts = json.loads(unzip.decompress(content, _MOST_BYTES))
+        name, versions, said, covered, parts = json.loads(unzip.decompress(content, _MOST_BYTES))
     except (zlib.error, RecursionError, TypeError) as error:
         raise ValueError(f"not a record: {error}") from error
-    if name != module or not all(isinstance(one, str) for one in (versions, said, parts)):
+    texts = (versions, said, covered, parts)
+    if name != module or not all(isinstance(one, str) for one in texts):
         raise ValueError("not this record")
-    for text in (versions, said, parts):
+    for text in texts:
         _refuse_what_is_no_text(text)
     record = ModuleRecord(
-        module, versions_from_text(versions), said_from_text(said), text=str(parts)
+        module,
+        versions_from_text(versions),
+        said_from_text(said),
+        text=str(parts),
+        covered=covered_from_text(covered),
     )
     if record.grounds is None or record.module not in record.versions:
         raise ValueError("nothing that it rests on")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypeAlias, TypeVar
 
-from shapecheck.analysis import Diagnostic, Findings, Led, Span
+from shapecheck.analysis import CAUSES, Cause, Coverage, Diagnostic, Findings, Led, Span
 from shapecheck.blame import Blame
 
 _T = TypeVar("_T")
@@ -57,7 +57,8 @@ class PartRecord:
 
     `line` is its first line then, and `spelled` a digest of its lines as they are spelled: what is
     said moves with them. It is "" where nothing is said. `rests_on` counts in the readings of the
-    module's record; see `numbers`.
+    module's record; see `numbers`. `covered` is what is known of its tensors, None where that
+    wasn't counted.
     """
 
     key: str
@@ -65,6 +66,7 @@ class PartRecord:
     spelled: str
     rests_on: Numbers
     findings: Findings
+    covered: Coverage | None = None
 
     def moved(self, line: int) -> PartRecord:
         """Return it as it is where the part begins on another line."""
@@ -88,10 +90,10 @@ class ModuleRecord:
 
     `versions` are those of all modules that were read, itself included, None for one that there
     isn't. What its parts rest on may be given as the `text` that is kept, to be read when somebody
-    asks.
+    asks. `covered` is what is known of its tensors, None where that wasn't counted.
     """
 
-    __slots__ = ("_grounds", "_text", "module", "said", "versions")
+    __slots__ = ("_grounds", "_text", "covered", "module", "said", "versions")
 
     def __init__(
         self,
@@ -100,8 +102,10 @@ class ModuleRecord:
         said: tuple[Diagnostic, ...],
         grounds: Grounds | None = None,
         text: str | None = None,
+        covered: Coverage | None = None,
     ) -> None:
         self.module, self.versions, self.said = module, versions, said
+        self.covered = covered
         self._grounds, self._text = grounds, text
 
     @property
@@ -130,13 +134,20 @@ class ModuleRecord:
         return json.dumps([_diagnostic(one) for one in self.said])
 
     @property
+    def covered_text(self) -> str:
+        """What is known of its tensors, written down."""
+        return json.dumps(_coverage(self.covered))
+
+    @property
     def digest(self) -> str:
         """A short text that is another one where something else is said."""
         return hashlib.blake2b(self.said_text.encode(), digest_size=12).hexdigest()
 
     def seen_with(self, versions: Versions) -> ModuleRecord:
         """Return it as it is where what was read of other modules is the same in these."""
-        return ModuleRecord(self.module, versions, self.said, self._grounds, self._text)
+        return ModuleRecord(
+            self.module, versions, self.said, self._grounds, self._text, self.covered
+        )
 
 
 def _moved(findings: Findings, by: int) -> Findings:
@@ -162,6 +173,11 @@ def said_from_text(text: str) -> tuple[Diagnostic, ...]:
     return _checked(lambda: tuple(map(_read_diagnostic, json.loads(text))))
 
 
+def covered_from_text(text: str) -> Coverage | None:
+    """Read what is known of tensors; raises ValueError where it isn't as it should be."""
+    return _checked(lambda: _read_coverage(json.loads(text)))
+
+
 def versions_to_text(versions: Versions) -> str:
     """Write down which modules were read, and in which versions."""
     return json.dumps(versions)
@@ -180,7 +196,14 @@ def versions_from_text(text: str) -> Versions:
 def _grounds_to_text(grounds: Grounds) -> str:
     readings = [[*key, what] for key, what in zip(grounds.readings, grounds.digests, strict=True)]
     parts = [
-        [one.key, one.line, one.spelled, [*one.rests_on], _findings(one.findings)]
+        [
+            one.key,
+            one.line,
+            one.spelled,
+            [*one.rests_on],
+            _findings(one.findings),
+            _coverage(one.covered),
+        ]
         for one in grounds.parts
     ]
     return json.dumps([readings, parts])
@@ -191,9 +214,14 @@ def _grounds_from_text(text: str) -> Grounds:
         readings, parts = json.loads(text)
         found = tuple(
             PartRecord(
-                str(key), _number(line), str(spelled), numbers(map(int, on)), _read_findings(what)
+                str(key),
+                _number(line),
+                str(spelled),
+                numbers(map(int, on)),
+                _read_findings(what),
+                _read_coverage(covered),
             )
-            for key, line, spelled, on, what in parts
+            for key, line, spelled, on, what, covered in parts
         )
         if any(at >= len(readings) for part in found for at in part.rests_on):
             raise ValueError("a part rests on what isn't there")
@@ -275,3 +303,30 @@ def _read_group(said: Any) -> tuple[Diagnostic, ...]:
     if not found:
         raise ValueError("nothing is said")
     return found
+
+
+def _coverage(covered: Coverage | None) -> list[Any] | None:
+    if covered is None:
+        return None
+    reasons = [[*_cause(cause), count] for cause, count in covered.reasons.items()]
+    gives = None if covered.gives is None else _cause(covered.gives)
+    return [covered.known, covered.partial, covered.unknown, reasons, gives]
+
+
+def _cause(cause: Cause) -> list[str]:
+    return [cause.kind, cause.subject]
+
+
+def _read_coverage(said: Any) -> Coverage | None:
+    if said is None:
+        return None
+    known, partial, unknown, reasons, gives = said
+    why = {_read_cause(kind, subject): _number(count) for kind, subject, count in reasons}
+    counts = _number(known), _number(partial), _number(unknown)
+    return Coverage(*counts, why, None if gives is None else _read_cause(*gives))
+
+
+def _read_cause(kind: Any, subject: Any) -> Cause:
+    if kind not in CAUSES:
+        raise ValueError("no cause")
+    return Cause(kind, str(subject))

@@ -21,6 +21,7 @@ from shapecheck.engine.packing import packed, unpacked
 from shapecheck.engine.records import (
     ModuleRecord,
     content_of,
+    covered_from_text,
     digest,
     said_from_text,
     versions_from_text,
@@ -124,17 +125,18 @@ class Store:
 
     def _find(self, module: str, version: str | None) -> ModuleRecord | None:
         rows = self._database.rows(
-            "SELECT versions, said, parts FROM said WHERE maker = ? AND module = ? "
+            "SELECT versions, said, covered, parts FROM said WHERE maker = ? AND module = ? "
             "ORDER BY version = ? DESC, rowid DESC LIMIT 1",
             (self._maker, module, version),
         )
-        for versions, said, parts in rows:
+        for versions, said, covered, parts in rows:
             with suppress(ValueError):
                 return ModuleRecord(
                     module,
                     versions_from_text(_opened(versions)),
                     said_from_text(_opened(said)),
                     text=_opened(parts),
+                    covered=covered_from_text(_opened(covered)),
                 )
         return None
 
@@ -153,9 +155,10 @@ class Store:
             record.versions[record.module],
             _sealed(versions_to_text(record.versions)),
             _sealed(record.said_text),
+            _sealed(record.covered_text),
             _sealed(record.text),
         )
-        self._database.write("INSERT OR REPLACE INTO said VALUES (?, ?, ?, ?, ?, ?)", row)
+        self._database.write("INSERT OR REPLACE INTO said VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         which = self._maker, record.module
         self._database.write(
             "DELETE FROM said WHERE maker = ? AND module = ? AND rowid NOT IN "

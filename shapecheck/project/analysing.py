@@ -72,7 +72,7 @@ class Analysis:
     def _engine(self, module: Module) -> Engine[Host]:
         host = self._modules.host(module)
         if host not in self._engines:
-            self._engines[host] = Engine(host, self._options, self._store)
+            self._engines[host] = Engine(host, self._options, self._store, counts=True)
         return self._engines[host]
 
     def _imports_tensors(self, module: Module, host: Host) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck import config, parallel
-from shapecheck.analysis import Diagnostic, Options, mentions_tensors
+from shapecheck.analysis import NO_TENSORS, Coverage, Diagnostic, Options, mentions_tensors
 from shapecheck.engine import Database, Store, Tally, Version, fingerprint
 from shapecheck.project import codes, targets
 from shapecheck.project.analysing import Analysis
@@ -52,11 +52,15 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """What is found in a module, with how much work. `is_read`: it is Python that can be read."""
+    """What is found in a module, with how much work. `is_read`: it is Python that can be read.
+
+    `covered` is what is known of its tensors.
+    """
 
     findings: list[Finding]
     is_read: bool = True
     tally: Tally = _NOTHING
+    covered: Coverage | None = None
 
 
 def check(
@@ -93,6 +97,8 @@ def check(
         outcome.unread = 0  # nothing is left to tell them from
     outcome.silent = run.silent(tasks)
     outcome.effort = run.effort(sum((one.tally for one in every), _NOTHING), len(mine))
+    counted = (one.covered for one in every if one.covered is not None)
+    outcome.covered = sum(counted, NO_TENSORS)
     outcome.remarks += run.notes
     found = list(dict.fromkeys(finding for one in every for finding in one.findings))
     outcome.exit_code = int(any(finding.is_error for finding in found))
@@ -209,7 +215,8 @@ class _Run:
         is_shown = not (settings.ignore_errors or comments.hide_all)
         known = task.analysis.known(module) if is_shown else None
         if known is not None and not known.said:
-            return _Checked(findings((), source, _EMPTY, comments, settings))
+            shown = findings((), source, _EMPTY, comments, settings)
+            return _Checked(shown, covered=known.covered)
         failed: Diagnostic | None = None
         try:
             tree = parsed(source)
@@ -220,8 +227,11 @@ class _Run:
             tree, failed = _EMPTY, failure(source, error)
         if not is_shown:
             return _Checked([])
-        said = [failed] if failed is not None else task.analysis.analyse(module).said
-        return _Checked(findings(said, source, tree, comments, settings))
+        if failed is not None:
+            return _Checked(findings([failed], source, tree, comments, settings))
+        record = task.analysis.analyse(module)
+        shown = findings(record.said, source, tree, comments, settings)
+        return _Checked(shown, covered=record.covered)
 
     def silent(self, tasks: Iterable[_Task]) -> int:
         """Count the functions in the files that were asked for; 0 where one says a shape."""

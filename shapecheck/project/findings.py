@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shapecheck.analysis import Coverage
 
 # Each begins a message that is ours although its code isn't.
 REVEALED = "Revealed shape is "
@@ -64,7 +68,7 @@ class Outcome:
     read. `is_complete`: no error kept it from checking all of them. `silent`: how many functions
     there are, where no file says a shape. `descriptions`: what each error code is about.
     `remarks`: all that is to be said besides, line by line. `effort`: in words, what there was to
-    do.
+    do. `covered`: what is known of the tensors, None where that wasn't counted.
     """
 
     exit_code: int = 2
@@ -75,6 +79,7 @@ class Outcome:
     descriptions: Mapping[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     effort: str = ""
+    covered: Coverage | None = None
 
     @property
     def advice(self) -> str | None:

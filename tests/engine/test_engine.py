@@ -401,3 +401,38 @@ def test_what_is_found_alone_is_what_is_found_together() -> None:
             alone = analysis.begin(files.sources[name], files, Options())
             (same,) = (one for one in alone.parts if one.key == part.key)
             assert dataclasses.astuple(alone.check(same)) == dataclasses.astuple(found[part.key])
+
+
+def test_what_is_known_is_counted_where_it_is_asked(tmp_path: Path) -> None:
+    """A record that says nothing of it is found again, one that does is good for all."""
+
+    def engine(*, counts: bool) -> Engine[Shelf]:
+        store = Store(Database(tmp_path), "maker")
+        return Engine(Shelf(TEXTS), Options(), store, counts=counts)
+
+    assert engine(counts=False).record("model").covered is None
+    counting = engine(counts=True)
+    found = counting.record("model").covered
+    assert found is not None
+    assert (found.known, found.tensors, counting.analysed) == (11, 11, 6)
+    for counts in (False, True):
+        again = engine(counts=counts)
+        assert (again.record("model").covered, again.analysed) == (found, 0)
+
+
+def test_an_edit_counts_what_it_changes() -> None:
+    """What is known of the other parts is kept, and no more is done than without counting."""
+    text = TEXTS["model"].replace("y = x\n", "y = x.nonzero()\n")
+    analysed = []
+    for counts in (False, True):
+        files = Shelf(TEXTS)
+        engine = Engine(files, Options(), counts=counts)
+        before = engine.record("model").covered
+        done = engine.analysed
+        files.sources["model"] = dataclasses.replace(files.sources["model"], text=text)
+        engine.renew(["model"])
+        after = engine.record("model").covered
+        analysed.append(engine.analysed - done)
+    assert analysed[0] == analysed[1] < 6
+    fresh = Engine(Shelf({**TEXTS, "model": text}), Options(), counts=True).record("model").covered
+    assert after == fresh != before

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shapecheck.analysis import Options
+from shapecheck.analysis import Cause, Coverage, Options
 from shapecheck.engine import Engine, digest
 from shapecheck.engine.packing import packed, unpacked
 from tests.engine.conftest import Clone, Team, objects
@@ -49,15 +49,20 @@ def _texts(content: bytes) -> list[str]:
 
 WHOLE = json.dumps({"layers": "text"})
 SAID = '[[1, 0, 1, 4, "wrong", "error", "shape", null]]'
-PARTS = '[[["layers", "body f", "x"]], [["f", 1, "", [0], null]]]'
+COVERED = '[2, 1, 0, [["data", "x.nonzero()", 1]], ["function", "f"]]'
+PARTS = '[[["layers", "body f", "x"]], [["f", 1, "", [0], null, [2, 1, 0, [], ["open", "x"]]]]]'
 DEEP = "[" * 100_000 + "]" * 100_000
 
 
 def test_what_a_record_looks_like() -> None:
     """So that each of those below is one step away from one."""
-    found = unpacked("layers", _forged(["layers", WHOLE, SAID, PARTS]))
+    found = unpacked("layers", _forged(["layers", WHOLE, SAID, COVERED, PARTS]))
     assert [one.message for one in found.said] == ["wrong"]
-    assert unpacked("layers", packed(found)).said == found.said
+    again = unpacked("layers", packed(found))
+    assert (again.said, again.covered) == (found.said, found.covered)
+    assert found.covered == Coverage(
+        2, 1, 0, {Cause("data", "x.nonzero()"): 1}, Cause("function", "f")
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,12 +72,12 @@ def test_what_a_record_looks_like() -> None:
         "text",
         [],
         {},
-        ["model", WHOLE, SAID, PARTS],
-        ["layers", WHOLE, SAID],
-        ["layers", 1, SAID, PARTS],
-        ["layers", WHOLE, [1], PARTS],
+        ["model", WHOLE, SAID, COVERED, PARTS],
+        ["layers", WHOLE, SAID, PARTS],
+        ["layers", 1, SAID, COVERED, PARTS],
+        ["layers", WHOLE, [1], COVERED, PARTS],
         *(
-            ["layers", versions, SAID, PARTS]
+            ["layers", versions, SAID, COVERED, PARTS]
             for versions in (
                 "",
                 "[]",
@@ -84,7 +89,7 @@ def test_what_a_record_looks_like() -> None:
             )
         ),
         *(
-            ["layers", WHOLE, SAID.replace(old, new), PARTS]
+            ["layers", WHOLE, SAID.replace(old, new), COVERED, PARTS]
             for old, new in [
                 ("[[1,", "[[Infinity,"),
                 ("[[1,", "[[NaN,"),
@@ -109,7 +114,20 @@ def test_what_a_record_looks_like() -> None:
             ]
         ),
         *(
-            ["layers", WHOLE, SAID, PARTS.replace(old, new)]
+            ["layers", WHOLE, SAID, COVERED.replace(old, new), PARTS]
+            for old, new in [
+                ("2", "-1"),
+                ("2", "Infinity"),
+                ("data", "weather"),
+                ('"data"', "[]"),
+                ("nonzero", "\\ud800"),
+                (COVERED, DEEP),
+                (COVERED, "1"),
+                (COVERED, "[2, 1, 0]"),
+            ]
+        ),
+        *(
+            ["layers", WHOLE, SAID, COVERED, PARTS.replace(old, new)]
             for old, new in [
                 ("[0]", "[1]"),
                 ("[0]", "[-1]"),
@@ -146,9 +164,9 @@ def test_a_record_of_another_text(team: Team) -> None:
     """An object in the place of another one isn't taken."""
     team.analysed("one")
     for path in objects(team):
-        name, versions, said, parts = _texts(path.read_bytes())
+        name, versions, *rest = _texts(path.read_bytes())
         other = json.dumps({**json.loads(versions), name: "of another text"})
-        path.write_bytes(_forged([name, other, said, parts]))
+        path.write_bytes(_forged([name, other, *rest]))
     assert team.analysed("one") == 13
     assert len(team.notes) == 1
 
@@ -194,7 +212,7 @@ def test_lines_that_there_are_not(team: Team, lie: Callable[[Any], None]) -> Non
 @pytest.mark.parametrize("lie", [_nonsense, _empty])
 def test_readings_that_there_are_not(team: Team, lie: Callable[[Any], None]) -> None:
     """They are looked at where a module that was read has changed."""
-    _lie(team, 3, lie)
+    _lie(team, 4, lie)
     texts = {**TEXTS, "layers": TEXTS["layers"] + "\nMORE = 1\n"}
     engine = Engine(Clone(texts, "one"), Options(), team.store("one"))
     assert engine.check("model") == Engine(Clone(texts, "one"), Options()).check("model")
@@ -204,4 +222,4 @@ def test_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """What grows without an end when it is read is no record."""
     monkeypatch.setattr("shapecheck.engine.packing._MOST_BYTES", 1000)
     with pytest.raises(ValueError):  # noqa: PT011
-        unpacked("layers", _forged(["layers", WHOLE, SAID, PARTS + " " * 10_000]))
+        unpacked("layers", _forged(["layers", WHOLE, SAID, COVERED, PARTS + " " * 10_000]))

@@ -145,7 +145,6 @@ def _listed(found: list[Diagnostic]) -> str:
 
 def _looked_at(text: str) -> Failure | None:
     source = Source("program", "program.py", text)
-    analysis.measure(source, NoSources(), Options())
     analysis.inspect(source, NoSources(), Options())
     return None
 

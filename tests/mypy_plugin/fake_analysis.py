@@ -21,11 +21,31 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from shapecheck.analysis.findings import Findings, Led, merged
-from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Span
+from shapecheck.analysis.findings import NO_TENSORS, Findings, Led, covered, merged
+from shapecheck.analysis.host import (
+    CAUSES,
+    Cause,
+    Coverage,
+    Diagnostic,
+    Host,
+    Options,
+    Source,
+    Span,
+)
 from shapecheck.analysis.relevance import TENSORS, TEXT, is_installed, mentions_tensors
 
-__all__ = ["TENSORS", "TEXT", "Led", "is_installed", "mentions_tensors", "merged"]
+__all__ = [
+    "CAUSES",
+    "NO_TENSORS",
+    "TENSORS",
+    "TEXT",
+    "Cause",
+    "Led",
+    "covered",
+    "is_installed",
+    "mentions_tensors",
+    "merged",
+]
 
 _REPORT = re.compile(
     r"# @ (?P<kind>error|note) (?P<line>\d+):(?P<column>\d+)-(?P<end>\d+):(?P<end_column>\d+)"
@@ -49,6 +69,7 @@ class Checked:
 
     findings: Findings
     rests_on: dict[tuple[str, str], str]
+    covered: Coverage = NO_TENSORS
 
 
 class begin:
@@ -57,7 +78,13 @@ class begin:
     parts = (Part(),)
 
     def __init__(
-        self, source: Source, host: Host, options: Options, *, stays: bool = False
+        self,
+        source: Source,
+        host: Host,
+        options: Options,
+        *,
+        stays: bool = False,
+        counts: bool = False,
     ) -> None:
         ast.parse(source.text)
         self.source, self.host, self.options = source, host, options

@@ -12,10 +12,10 @@ from typing import Final, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from shapecheck.analysis import kinds, library, suspicions
-from shapecheck.analysis.check.parts import Part, check, parts_of
+from shapecheck.analysis.check.parts import Part, check, check_counting, parts_of
 from shapecheck.analysis.check.symbolic import forget_changing
 from shapecheck.analysis.findings import Findings, Lines, merged
-from shapecheck.analysis.host import Diagnostic, Host, Options, Source, Tracing
+from shapecheck.analysis.host import Coverage, Diagnostic, Host, Options, Source, Tracing
 from shapecheck.analysis.interpreter import calls, decorators, expressions, statements
 from shapecheck.analysis.interpreter.budget import BudgetExceeded
 from shapecheck.analysis.interpreter.frame import Frame
@@ -73,7 +73,7 @@ def check_module(
 
     There 0 stands for the module's own code.
     """
-    module = _begun(source, host, options)
+    module = begun(source, host, options)
     found: list[Findings] = []
     asked: set[Ground] = set()
     for part in parts_of(module):
@@ -105,7 +105,7 @@ def check_parts(
 
     What goes wrong inside of calls is said of each part from which the calls come.
     """
-    module = _begun(source, host, options)
+    module = begun(source, host, options)
     by_line: dict[int, list[Part]] = {}
     for part in parts_of(module):
         if only is None or part.line in only:
@@ -124,16 +124,19 @@ def check_parts(
 class Checking:
     """A module that is checked part by part; see `analysis.begin`."""
 
-    def __init__(self, module: Module, host: Host) -> None:
-        self._module, self._host = module, host
+    def __init__(self, module: Module, host: Host, counts: bool) -> None:
+        self._module, self._host, self._counts = module, host, counts
         self._asked: dict[str, None] = {}
         self.parts = parts_of(module)
 
     @without_collecting
     def check(self, part: Part) -> Checked:
         """Check one of the parts."""
-        module = self._module
-        findings, grounds = check(module, part)
+        module, covered = self._module, None
+        if self._counts:
+            findings, grounds, covered = check_counting(module, part)
+        else:
+            findings, grounds = check(module, part)
         if findings and not _moves(findings, part.lines):
             grounds.add(module.syntax.reading(TEXT))
         rests_on: dict[Key, str] = {}
@@ -146,7 +149,7 @@ class Checking:
                 case str():
                     rests_on[one, EXISTENCE] = digest_of(self._host.source(one), EXISTENCE)
         self._asked.update(dict.fromkeys(name for name, _ in rests_on))
-        return Checked(findings, rests_on)
+        return Checked(findings, rests_on, covered)
 
     def spelled(self, lines: Lines) -> str:
         """Return a digest of some lines as they are spelled."""
@@ -161,15 +164,21 @@ class Checking:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What is said of a part, and what stood in each piece of source that was read for it."""
+    """What is said of a part, and what stood in each piece of source that was read for it.
+
+    `covered` is what is known of its tensors, where that is counted.
+    """
 
     findings: Findings
     rests_on: dict[Key, str]
+    covered: Coverage | None = None
 
 
-def begin(source: Source, host: Host, options: Options, *, stays: bool = False) -> Checking:
+def begin(
+    source: Source, host: Host, options: Options, *, stays: bool = False, counts: bool = False
+) -> Checking:
     """Do what `analysis.begin` says."""
-    return Checking(_begun(source, host, options, stays=stays), host)
+    return Checking(begun(source, host, options, stays=stays), host, counts)
 
 
 def digest_of(source: Source | None, key: str) -> str:
@@ -207,7 +216,7 @@ def _moves(findings: Findings, lines: Lines) -> bool:
     return all(first <= one.line and one.end_line <= last for one in spans)
 
 
-def _begun(source: Source, host: Host, options: Options, *, stays: bool = False) -> Module:
+def begun(source: Source, host: Host, options: Options, *, stays: bool = False) -> Module:
     """Return the module that a source is, in the program as its host has it by now."""
     program = program_of(host, options, source.name)
     program.memory.stays = stays

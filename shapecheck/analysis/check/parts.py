@@ -10,6 +10,7 @@ import ast
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -18,12 +19,14 @@ import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations, slips
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.check import bare_parameters, defaults, groups, left_out, ranks, symbolic
-from shapecheck.analysis.findings import Findings, Led, Lines, blamed
-from shapecheck.analysis.host import SUSPECT
+from shapecheck.analysis.coverage import measure
+from shapecheck.analysis.coverage.watching import Analysis, Watcher
+from shapecheck.analysis.findings import NO_TENSORS, Findings, Led, Lines, blamed
+from shapecheck.analysis.host import SUSPECT, Coverage
 from shapecheck.analysis.interpreter import body as bodies
 from shapecheck.analysis.interpreter import overrides
 from shapecheck.analysis.interpreter.budget import Budget, BudgetExceeded
-from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.frame import Frame, observing
 from shapecheck.analysis.library import argparse
 from shapecheck.analysis.program.answers import Ground, grounds
 from shapecheck.analysis.program.faults import Fault, located
@@ -56,41 +59,49 @@ class Part:
     """A part of a module: what it is called there, and its lines, from its first decorator on.
 
     `line` is that of the `def`. The parts that no `def` has are at line 0, and have no lines.
+    `covered` counts what is known in it.
     """
 
     key: str
     line: int
     lines: Lines
     check: Callable[[], None]
+    covered: Callable[[Analysis], Coverage]
 
 
 def parts_of(module: Module) -> list[Part]:
     """Return the parts of a module, in the order in which what is said of them counts."""
-    found = [Part(ANNOTATIONS, 0, (0, 0), partial(_annotations_outside, module))]
+    outside = partial(_annotations_outside, module)
+    found = [Part(ANNOTATIONS, 0, (0, 0), outside, lambda analysis: NO_TENSORS)]
     for function, owner in functions(module):
         node = function.node
         assert is_def(node)
         key = name_in_module(node) or node.name
         check = partial(_function, module, function, owner, key)
-        found.append(Part(key, node.lineno, _lines(node), check))
-    found.append(Part(OWN_CODE, 0, (0, 0), partial(_run_script, module)))
+        covered = partial(measure.of_function, function=function)
+        found.append(Part(key, node.lineno, _lines(node), check, covered))
+    found.append(Part(OWN_CODE, 0, (0, 0), partial(_run_script, module), measure.of_own_code))
     return found
 
 
-def check(module: Module, part: Part, *, apart: bool = False) -> tuple[Findings, set[Ground]]:
+def check(
+    module: Module, part: Part, *, apart: bool = False, watcher: Watcher | None = None
+) -> tuple[Findings, set[Ground]]:
     """Check a part of a module; return what is said of it, and what that rests on.
 
     `apart`: what calls lead to is left out where it is said of another function of the module.
+    A `watcher` sees what each expression is worth.
     """
     program, key = module.program, (module.name, part.key)
     memory = program.memory
     memory.begin_part()
-    known = program.checked.get(key)
+    known = program.checked.get(key) if watcher is None else None
     if known is not None and memory.is_sound(known):
         return Findings(), grounds(known.held)
     reporter = module.reporter = Reporter(module.lines)
     try:
-        part.check()
+        with nullcontext() if watcher is None else observing(program, watcher):
+            part.check()
         found = Findings(reporter.groups(), tuple(_led(module, reporter, apart)))
     finally:
         module.reporter = None
@@ -98,6 +109,22 @@ def check(module: Module, part: Part, *, apart: bool = False) -> tuple[Findings,
     if memory.stays and not found:
         program.checked[key] = memory.grounds()
     return found, grounds(memory.asked)
+
+
+def check_counting(module: Module, part: Part) -> tuple[Findings, set[Ground], Coverage]:
+    """Check a part of a module; return with what `check` does what is known of the tensors in it.
+
+    A defect in counting hides nothing of what is found.
+    """
+    watcher = Watcher(module)
+    found, _ = check(module, part, watcher=watcher)
+    try:
+        covered = part.covered(watcher.analysis(found.groups))
+    except Exception:
+        if os.environ.get("SHAPECHECK_DEBUG"):
+            raise
+        covered = NO_TENSORS
+    return found, grounds(module.program.memory.asked), covered
 
 
 def _led(module: Module, reporter: Reporter, apart: bool) -> Iterator[Led]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.coverage.source_words import bindings, each, operands, within, words
-from shapecheck.analysis.host import Cause, Span
+from shapecheck.analysis.coverage.watching import Analysis, Observed, is_named
+from shapecheck.analysis.host import Cause
 from shapecheck.analysis.interpreter.calls import follows
 from shapecheck.analysis.program.model import (
     Class,
@@ -21,13 +21,12 @@ from shapecheck.analysis.program.model import (
     dotted,
     literal,
 )
-from shapecheck.analysis.program.modules import Module
+from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.program.syntax import Def, defs, is_def, name_of, owner_of
-from shapecheck.analysis.values.model import Bound, Content, Instance, OpInstance, Ref
-from shapecheck.dims import Untold
+from shapecheck.analysis.values.model import Bound, Instance, OpInstance, Ref
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
-from shapecheck.shapes import Item, Tensor, symbols_of
+from shapecheck.shapes import Tensor
 
 _NEVER: Final = sys.maxsize
 _EACH: Final = frozenset(
@@ -38,57 +37,24 @@ _EACH: Final = frozenset(
 """Methods of modules that give tensors, or what has some, of a different shape each."""
 
 
-class Seen(Protocol):
-    """What `known` has observed of an expression."""
-
-    @property
-    def value(self) -> Value:
-        """The value that it had."""
-
-    @property
-    def held(self) -> Content:
-        """What the heap held for that."""
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether it is a tensor of which something isn't known, or isn't known at all."""
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it is a tensor of which all is known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """A module, what its expressions were, and where its errors are.
-
-    `too_long`: the functions that took too many steps to be looked into.
-    """
-
-    module: Module
-    observed: Mapping[ast.AST, Seen]
-    errors: frozenset[Span]
-    too_long: frozenset[ast.AST]
-
-
 class Causes:
     """The causes in one function, or in a module's own code."""
 
     def __init__(
         self,
         analysis: Analysis,
-        body: Sequence[ast.AST],
+        nodes: Sequence[ast.AST],
         function: Function | None,
         busy: frozenset[ast.AST] = frozenset(),
     ) -> None:
-        self._analysis, self._body, self._function = analysis, body, function
+        self._analysis, self._nodes, self._function = analysis, nodes, function
         self._busy = busy
         self._told: dict[ast.AST, Cause | None] = {}
         self._open: dict[ast.AST, int] = {}  # what is being looked into, from outside in
         self._round = _NEVER  # the outermost of these that was come to again
         self._rounds: dict[ast.AST, ast.AST] = {}  # whose cause is that of another
         self._bound: dict[str, list[tuple[int, ast.AST]]] = {}
-        for node in (one for part in body for one in within(part)):
+        for node in nodes:
             for target, value in bindings(node):
                 for name, part in each(target, value):
                     self._bound.setdefault(name, []).append((getattr(part, "lineno", 0), part))
@@ -124,8 +90,8 @@ class Causes:
 
     def result(self) -> Cause | None:
         """Return why what the function returns isn't known, as far as it isn't its parameters."""
-        nodes = (one for part in self._body for one in within(part))
-        found = self._first([one.value for one in only(nodes, ast.Return) if one.value])
+        returns = only(self._nodes, ast.Return)
+        found = self._first([one.value for one in returns if one.value])
         return None if found is not None and found.kind in _OF_PARAMETERS else found
 
     # Kinds of expressions ---------------------------------------------------------------------
@@ -190,7 +156,9 @@ class Causes:
             case (ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value)) as last if (
                 last not in self._busy
             ):
-                outer = Causes(self._analysis, module.tree.body, None, self._busy | {last})
+                outer = Causes(
+                    self._analysis, within(body_of(module.tree)), None, self._busy | {last}
+                )
                 return outer.of(value) or Cause("name", name)
         return Cause("name", name) if found is UNKNOWN else None
 
@@ -207,7 +175,7 @@ class Causes:
             return Cause("data", f".{node.attr}") if self._is_lost(node) else None
         return self.of(node.value)
 
-    def _class_of(self, node: ast.expr, seen: Seen | None) -> Class | None:
+    def _class_of(self, node: ast.expr, seen: Observed | None) -> Class | None:
         """Return the class of the instance that an expression is."""
         match node, self._function:
             case ast.Name(id="self"), Function(owner=Class() as own):
@@ -233,7 +201,7 @@ class Causes:
     def _of_class(self, cls: Class, name: str) -> Cause | None:
         """Return why an attribute of a class' instances isn't known."""
         full = f"{cls.name}.{name}"
-        for part in cls.node.body:
+        for part in body_of(cls.node):
             match part:
                 case ast.AnnAssign(target=ast.Name(id=field)) if field == name:
                     return Cause("declared", full)
@@ -244,11 +212,11 @@ class Causes:
         plain = Cause("attribute", full)
         if cls.module is not self._analysis.module or cls.node in self._busy:
             return plain
-        each = ((method, _assigned(method, f"self.{name}")) for method in defs(cls.node.body))
+        each = ((method, _assigned(method, f"self.{name}")) for method in defs(body_of(cls.node)))
         assigned = [(method, values) for method, values in each if values]
         for node, values in assigned:
             function, busy = Function(node, cls.module, cls), self._busy | {cls.node}
-            inside = Causes(self._analysis, node.body, function, busy)
+            inside = Causes(self._analysis, within(body_of(node)), function, busy)
             for found in map(inside.of, values):
                 if found is not None:
                     return found
@@ -309,7 +277,7 @@ class Causes:
         return self._first(given) or self._data(node, given, method)
 
     def _call_of_instance(self, cls: Class, given: Sequence[ast.expr]) -> Cause | None:
-        methods = {node.name: node for node in defs(cls.node.body)}
+        methods = {node.name: node for node in defs(body_of(cls.node))}
         method = methods.get("forward") or methods.get("__call__")
         if method is None:
             return self._first(given) or Cause("function", cls.name)
@@ -334,7 +302,8 @@ class Causes:
             return found or Cause("function", name)
         if function.module is self._analysis.module and function.node not in self._busy:
             busy = self._busy | {function.node}
-            found = Causes(self._analysis, function.node.body, function, busy).result()
+            nodes = within(body_of(function.node))
+            found = Causes(self._analysis, nodes, function, busy).result()
         return found or Cause("function", name)
 
     def _library(self, name: str) -> Cause | None:
@@ -410,15 +379,6 @@ def _is_vague(value: Value) -> bool:
     return value is UNKNOWN
 
 
-def is_named(item: Item) -> bool:
-    """Whether a dimension is made of numbers and of symbols that have a name, or are as good.
-
-    An axis of a parameter of which no annotation says any is as good as named: it is told from all
-    others. So is a row of such axes, which an annotation would call `*batch`.
-    """
-    return all(one.has_name or isinstance(one.origin, Untold) for one in symbols_of(item))
-
-
 def _parameter(function: Function, name: str) -> Cause | None:
     """Return why a parameter isn't known; None where it isn't one, or is a number."""
     for index, argument in enumerate(declarations.arguments_of(function.node, stars=True)):
@@ -442,8 +402,7 @@ def _assigned(method: Def, attribute: str) -> list[ast.AST]:
     """Return what a method assigns to an attribute, `self.weight`."""
     return [
         value
-        for line in method.body
-        for node in within(line)
+        for node in within(body_of(method))
         for target, value in bindings(node)
         if owner_of(target) is not None and words(target) == attribute
     ]

@@ -1,4 +1,4 @@
-"""Looks which tensor-valued expressions have a known shape, and why the others haven't.
+"""Says of which tensor-valued expressions the shape is known, and why not of the others.
 
 An expression counts where its value is a tensor, or where it isn't known and is likely to be one:
 the result of an op, of a tensor's method, of an operator on tensors, of a call with tensors that
@@ -10,195 +10,80 @@ from __future__ import annotations
 import ast
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import IntEnum
-from operator import attrgetter
-from typing import Final, Literal, TypeAlias
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Final, Literal
 
 from shapecheck.analysis.annotations import declarations
-from shapecheck.analysis.check.module import check_module, program_of
-from shapecheck.analysis.coverage.causes import Analysis, Causes, fallback, is_named
+from shapecheck.analysis.coverage.causes import Causes, fallback
 from shapecheck.analysis.coverage.source_words import operands, within
-from shapecheck.analysis.host import Body, Cause, Coverage, Host, Options, Seen, Source
-from shapecheck.analysis.interpreter.frame import Frame, observing
+from shapecheck.analysis.coverage.watching import Analysis, Grade
+from shapecheck.analysis.host import Body, Cause, Coverage, Seen
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.program.report import Reporter
-from shapecheck.analysis.program.syntax import Def, last_word, name_of
-from shapecheck.analysis.values.model import Argument, Bound, Content, OneOf
+from shapecheck.analysis.program.syntax import is_def, last_word, name_of
+from shapecheck.analysis.values.model import Bound
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Unknown, only
-from shapecheck.shapes import Facts, Tensor, has_run
+from shapecheck.shapes import Tensor
 
 
-class Grade(IntEnum):
-    """How much is known of a value, the worst last."""
-
-    OTHER = 0
-    KNOWN = 1
-    PARTIAL = 2
-    OPAQUE = 3
-    BLANK = 4
+def of_function(analysis: Analysis, function: Function) -> Coverage:
+    """Count what is known in a function, and in those that are nested in it."""
+    assert is_def(function.node)
+    codes = [code for _, code in _codes(analysis, function, "")]
+    found = sum((code.coverage() for code in codes), Coverage())
+    return replace(found, gives=codes[0].why_result())
 
 
-def counted(source: Source, host: Host, options: Options) -> Coverage:
-    """Do what `analysis.measure` says."""
-    found = Coverage(0, 0, 0, Counter())
-    for body in look(source, host, options):
-        for seen in body.seen if body.annotated else ():
-            found.known += seen.grade == "known"
-            found.partial += seen.grade == "partial"
-            found.unknown += seen.grade == "unknown"
-            if seen.reason is not None:
-                found.reasons[seen.reason] += 1
+def of_own_code(analysis: Analysis) -> Coverage:
+    """Count what is known in a module's own code."""
+    return _own_code(analysis).coverage()
+
+
+def bodies(analysis: Analysis) -> list[Body]:
+    """Return what is seen in a module's own code, and in each of its functions, in order."""
+    found = [Body("", 1, False, _own_code(analysis).seen())]
+    for name, code in _inner(analysis, within(analysis.module.tree.body), ""):
+        function = code.function
+        assert function is not None
+        annotated = declarations.declaration(function).shaped
+        found.append(Body(name, function.node.lineno, annotated, code.seen()))
     return found
 
 
-def look(source: Source, host: Host, options: Options) -> list[Body]:
-    """Do what `analysis.inspect` says."""
-    apart, watcher = _Apart(host), _Watcher(source.name)
-    program = program_of(apart, options, source.name)
-    with observing(program, watcher):
-        told = check_module(source, apart, options)
-    observed = {node: _best(each) for node, each in watcher.seen.items()}
-    module = program.module(source.name)
-    assert module is not None
-    errors = frozenset(one.span for one in told if one.severity == "error")
-    analysis = Analysis(module, observed, errors, frozenset(watcher.too_long))
-    script = [node for node in module.tree.body if not isinstance(node, _DEFINITIONS)]
-    classes: dict[ast.AST, Class] = {
-        child: Class(node, module)
-        for node in only(ast.walk(module.tree), ast.ClassDef)
-        for child in node.body
-    }
-    bodies = [Body("", 1, False, _Code(analysis, observed, script, None).seen())]
-    for name, node in _named_functions(module.tree, ""):
-        function = Function(node, module, classes.get(node))
-        seen = _Code(analysis, observed, node.body, function).seen()
-        annotated = declarations.declaration(function).shaped
-        bodies.append(Body(name, node.lineno, annotated, seen))
-    return bodies
+def _own_code(analysis: Analysis) -> _Code:
+    body = analysis.module.tree.body
+    return _Code(analysis, [node for node in body if not _is_apart(node)], None)
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """The value that an expression had, how much was known of it, and its shape as text.
-
-    `held` is what the heap held for the value.
-    """
-
-    grade: Grade
-    value: Value
-    shape: str | None
-    held: Content = None
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether it is a tensor of which something isn't known, or isn't known at all."""
-        return self.grade >= Grade.PARTIAL
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it is a tensor of which all is known."""
-        return self.grade is Grade.KNOWN
+def _is_apart(node: ast.AST) -> bool:
+    return is_def(node) or isinstance(node, ast.ClassDef)
 
 
-_Checks: TypeAlias = dict[Reporter | None, Observed]
-"""What an expression is worth in each check of its function; each has a reporter of its own."""
+def _codes(analysis: Analysis, function: Function, name: str) -> Iterator[tuple[str, _Code]]:
+    """Yield the code of a function, and of those that are nested in it, with their names."""
+    code = _Code(analysis, function.node.body if is_def(function.node) else [], function)
+    yield name, code
+    yield from _inner(analysis, code.nodes, f"{name}.")
 
 
-class _Apart:
-    """A host of its own, so that nothing that another analysis found out is taken over."""
-
-    def __init__(self, host: Host) -> None:
-        self._host = host
-
-    def source(self, module: str) -> Source | None:
-        """Ask the other host."""
-        return self._host.source(module)
-
-
-class _Watcher:
-    """Notes what each expression of a module is worth where it is reported on.
-
-    And which functions took too many steps to be looked into to their ends.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self.seen: dict[ast.AST, _Checks] = {}
-        self.too_long: set[ast.AST] = set()
-
-    def evaluated(self, frame: Frame, node: ast.expr, value: Value) -> None:
-        """Take note of what an expression is worth, where that is better than before."""
-        self.too_long.update(frame.budget.failed)
-        if frame.quiet or frame.faults is not None or frame.module.name != self._name:
-            return
-        facts, each = frame.state.facts, self.seen.setdefault(node, {})
-        now, before = _grade(value, facts), each.get(frame.module.reporter)
-        if before is None or now >= before.grade:
-            found = Observed(now, value, _shape(value, facts), frame.state.content(value))
-        else:
-            found = Observed(before.grade, value, before.shape, frame.state.content(value))
-        each[frame.module.reporter] = found
-
-    def called(self, frame: Frame, function: Function, bound: Mapping[str, Argument]) -> None:
-        """Calls don't matter here."""
-
-
-def _best(each: _Checks) -> Observed:
-    """Return what is known of an expression: as it stands, or with the groups spelled out."""
-    # decisions.md, "What counts as a known shape"
-    first, *spelled_out = each.values()
-    best = min(first, max(spelled_out, key=_GRADE, default=first), key=_GRADE)
-    return Observed(best.grade, best.value, first.shape or best.shape, best.held)
-
-
-_GRADE: Final = attrgetter("grade")
-
-
-def _grade(value: Value, facts: Facts) -> Grade:
-    match value:
-        case OneOf(options=options):
-            grades = (_grade(tensor, facts) for tensor in only(options, Tensor))
-            return max(grades, default=Grade.OTHER)
-        case Tensor(shape=shape):
-            items = facts.items(shape.dims)
-            if all(map(is_named, items)):
-                return Grade.KNOWN
-            opaque = not any(map(is_named, items)) and has_run(items)
-            return Grade.OPAQUE if opaque else Grade.PARTIAL
-    return Grade.BLANK if value is UNKNOWN else Grade.OTHER
-
-
-def _shape(value: Value, facts: Facts) -> str | None:
-    """Return what is known of a tensor's shape, None where nothing is or it is no tensor."""
-    match value:
-        case OneOf(options=options):
-            shapes = (_shape(tensor, facts) for tensor in only(options, Tensor))
-            return " | ".join(dict.fromkeys("..." if one is None else one for one in shapes))
-        case Tensor():
-            shape = facts.shape(value.shape)
-            return None if shape.opaque else shape.text()
-    return None
-
-
-_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-
-def _named_functions(node: ast.AST, around: str) -> Iterator[tuple[str, Def]]:
-    """Yield the functions in a node with their names, nested ones included, in order."""
-    for child in ast.iter_child_nodes(node):
-        inner = around
-        match child:
+def _inner(
+    analysis: Analysis, nodes: Sequence[ast.AST], around: str, owner: Class | None = None
+) -> Iterator[tuple[str, _Code]]:
+    """Yield the code of the functions among nodes, and of the methods of classes, in order."""
+    for node in nodes:
+        match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield f"{around}{name}", child
-                inner = f"{around}{name}."
-            case ast.ClassDef(name=name):
-                inner = f"{around}{name}."
-        yield from _named_functions(child, inner)
+                function = Function(node, analysis.module, owner)
+                yield from _codes(analysis, function, f"{around}{name}")
+            case ast.ClassDef(name=name, body=body):
+                cls = Class(node, analysis.module)
+                yield from _inner(analysis, within(body), f"{around}{name}.", cls)
 
 
+_BINDING: Final = (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For)
 _PLAIN: Final = frozenset(sys.stdlib_module_names) | frozenset(
     "builtins matplotlib numpy omegaconf pandas PIL seaborn tqdm wandb yaml".split()
 )
@@ -208,10 +93,10 @@ _OF_OPS: Final = frozenset(
 )
 """Where functions are ops, so that what they give is most likely a tensor."""
 _NO_OP: Final = frozenset(
-    "Generator Size autocast compile empty_cache enable_grad finfo get_default_dtype grad_fn iinfo "
-    "inference_mode is_available is_grad_enabled is_tensor layout load manual_seed names no_grad "
-    "named_parameters parameters save set_default_dtype set_grad_enabled set_printoptions "
-    "state_dict storage synchronize type_as_tuple typename".split()
+    "Generator Size autocast compile device empty_cache enable_grad finfo get_default_dtype "
+    "grad_fn iinfo inference_mode is_available is_grad_enabled is_tensor layout load manual_seed "
+    "names no_grad named_parameters parameters save set_default_dtype set_grad_enabled "
+    "set_printoptions state_dict storage synchronize type_as_tuple typename".split()
 )
 """What torch has besides ops, so that no signature says that it gives no tensor."""
 _AMBIGUOUS: Final = frozenset(dir(dict)) | frozenset(dir(list)) | frozenset(dir(str))
@@ -223,61 +108,87 @@ class _Code:
     def __init__(
         self,
         analysis: Analysis,
-        observed: Mapping[ast.AST, Observed],
         body: Sequence[ast.AST],
         function: Function | None,
     ) -> None:
-        self.body, self.function, self.observed = body, function, observed
-        self.causes = Causes(analysis, body, function)
+        self.nodes, self.function, self.observed = within(body), function, analysis.observed
+        self._analysis = analysis
         self.table = analysis.module.program.table
         self.spans = Reporter(analysis.module.lines)
         self.likely: set[str] = set()
 
+    @cached_property
+    def causes(self) -> Causes:
+        """Why some of them aren't known."""
+        return Causes(self._analysis, self.nodes, self.function)
+
+    def why_result(self) -> Cause | None:
+        """Return why what the function gives isn't known, as far as it isn't its parameters."""
+        given = [node.value for node in only(self.nodes, ast.Return) if node.value is not None]
+        return self.causes.result() if any(map(self._is_lost, given)) else None
+
     def seen(self) -> tuple[Seen, ...]:
         """Return the expressions that count, in the order in which they stand."""
-        return tuple(self._seen())
+        return tuple(self._told(node, grade) for node, grade in self._graded())
 
-    def _seen(self) -> Iterator[Seen]:
-        nodes = [node for part in self.body for node in within(part)]
-        expressions = only(nodes, ast.expr)
-        if not any(node in self.observed for node in expressions):
-            yield from self._unseen(expressions)
-            return
+    def coverage(self) -> Coverage:
+        """Return how many expressions count, by what is known of them."""
+        grades: Counter[Grade] = Counter()
+        reasons: Counter[Cause] = Counter()
+        for node, grade in self._graded():
+            grades[grade] += 1
+            if grade is not Grade.KNOWN:
+                reason = self._reason(node)
+                reasons[Cause("error", "") if reason.kind == "error" else reason] += 1
+        known, partial = grades[Grade.KNOWN], grades[Grade.PARTIAL]
+        return Coverage(known, partial, grades.total() - known - partial, reasons)
+
+    def _graded(self) -> Iterator[tuple[ast.expr, Grade]]:
+        expressions = only(self.nodes, ast.expr)
+        grades = {node: seen.grade for node in expressions if (seen := self.observed.get(node))}
+        if not grades:
+            yield from ((node, Grade.BLANK) for node in self._unseen(expressions))
+        if not any(grades.values()):
+            return  # no tensor is in it
+        binding = [node for node in self.nodes if isinstance(node, _BINDING)]
         for _ in range(2):
-            for one in nodes:
+            for one in binding:
                 self._bind(one)
-        unused = {node.value for node in only(nodes, ast.Expr)}
-        unused |= {node.func for node in only(nodes, ast.Call)}
-        for node in expressions:
+        unused = {node.value for node in only(self.nodes, ast.Expr)}
+        unused |= {node.func for node in only(self.nodes, ast.Call)}
+        for node, grade in grades.items():
             if isinstance(getattr(node, "ctx", None), ast.Store):
                 continue
-            grade = self._grade(node)
             if grade is Grade.BLANK:
                 if node not in unused and self._likely(node):
-                    yield self._told(node, grade)
+                    yield node, grade
             elif grade is not Grade.OTHER:
-                yield self._told(node, grade)
+                yield node, grade
 
-    def _unseen(self, expressions: Sequence[ast.expr]) -> Iterator[Seen]:
-        """Yield the uses of parameters with a shape in a body that isn't analysed."""
+    def _unseen(self, expressions: Sequence[ast.expr]) -> list[ast.expr]:
+        """Return the uses of parameters with a shape in a body that isn't analysed."""
         if self.function is None:
-            return
+            return []
         params = declarations.declaration(self.function).params
         shaped = {param.name for param in params if declarations.speaks(param.declared)}
-        cause = Cause("budget", self.function.name)
-        for node in expressions:
-            if name_of(node) in shaped:
-                yield Seen(self.spans.span(node), None, "unknown", cause)
+        return [node for node in expressions if name_of(node) in shaped]
 
     def _told(self, node: ast.expr, grade: Grade) -> Seen:
         observed = self.observed.get(node)
         span, shape = self.spans.span(node), None if observed is None else observed.shape
         if grade is Grade.KNOWN:
             return Seen(span, shape, "known")
-        inherited = name_of(node) is not None or any(map(self._is_lost, operands(node)))
+        inherited = observed is None or (
+            name_of(node) is not None or any(map(self._is_lost, operands(node)))
+        )
         kind: Literal["partial", "unknown"] = "partial" if grade is Grade.PARTIAL else "unknown"
-        reason = self.causes.of(node) or fallback(node)
-        return Seen(span, shape, kind, reason, begins=not inherited)
+        return Seen(span, shape, kind, self._reason(node), begins=not inherited)
+
+    def _reason(self, node: ast.expr) -> Cause:
+        """Return why an expression isn't known; one that wasn't come to is in a body too long."""
+        if node not in self.observed and self.function is not None:
+            return Cause("budget", self.function.name)
+        return self.causes.of(node) or fallback(node)
 
     def _grade(self, node: ast.expr) -> Grade:
         observed = self.observed.get(node)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from shapecheck.analysis.program.syntax import elements, is_def, owner_of
+from shapecheck.analysis.program.syntax import add_children, elements, last_word, owner_of
 from shapecheck.ops.call import only
 
 _LONGEST: Final = 30
@@ -47,13 +47,22 @@ def each(target: ast.AST, value: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield from each(held, value)
 
 
-def within(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and those inside of it, in order, without the functions and classes there."""
-    yield node
-    if is_def(node) or isinstance(node, (ast.ClassDef, ast.Lambda)):
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from within(child)
+def within(body: Iterable[ast.AST]) -> list[ast.AST]:
+    """Return nodes and those inside of them, in order, without the functions and classes there."""
+    found: list[ast.AST] = []
+    waiting = [*body]
+    waiting.reverse()
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if not isinstance(node, _APART):
+            at = len(waiting)
+            add_children(node, waiting)
+            waiting[at:] = reversed(waiting[at:])
+    return found
+
+
+_APART: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def operands(node: ast.AST) -> list[ast.expr]:
@@ -95,9 +104,13 @@ def _given(call: ast.Call) -> list[ast.expr]:
     """Return what a call is given: its receiver, its arguments, and what is in lists of these."""
     owner = owner_of(call.func)
     receiver = [] if owner is None else [owner]
-    named = (word.value for word in call.keywords if word.arg not in ("device", "dtype"))
-    given = [*receiver, *call.args, *named]
+    named = (word.value for word in call.keywords if word.arg not in _PLACING)
+    given = [*receiver, *(one for one in call.args if last_word(one) not in _PLACING), *named]
     return [*given, *(item for part in given for item in elements(part) or ())]
+
+
+_PLACING: Final = ("device", "dtype")
+"""What is given under such a name says nothing of shapes."""
 
 
 def words(node: ast.AST) -> str:

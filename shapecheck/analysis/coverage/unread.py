@@ -15,9 +15,9 @@ from shapecheck.analysis.annotations import dialects
 from shapecheck.analysis.annotations.declarations import speaks
 from shapecheck.analysis.annotations.dialects.reading import known_as
 from shapecheck.analysis.annotations.reader import Reader, reader, shape_type
-from shapecheck.analysis.check.module import program_of
-from shapecheck.analysis.host import Host, Options, Source, Unread
+from shapecheck.analysis.host import Unread
 from shapecheck.analysis.program.model import dotted
+from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import called, elements, last_word, text_of
 from shapecheck.ops.call import only
 from shapecheck.spec.dialects import is_description
@@ -29,11 +29,8 @@ _ROW: Final = re.compile(r"[(\[][^()\[\]]*,[^()\[\]]*[)\]]|\S \| \S|\S x \S")
 """What is no prose: dimensions in brackets, or alternatives."""
 
 
-def unread(source: Source, host: Host, options: Options) -> list[Unread]:
-    """Do what `analysis.unread` says."""
-    module = program_of(host, options, source.name).module(source.name)
-    if module is None:
-        return []
+def unread(module: Module) -> list[Unread]:
+    """Return what `analysis.unread` does."""
     looker = _Looker(reader(module))
     found = (one for node in module.survey.annotations for one in looker.look(node))
     told = [Unread(name, module.lines.span(node)) for name, node in found]

@@ -62,7 +62,12 @@ class Loop:
 
 
 class Observer(Protocol):
-    """Who wants to know what the frames of a program find out; see `observing`."""
+    """Who wants to know what the frames of a program find out; see `observing`.
+
+    `sees_all`: of frames that report nothing too, which are quiet or look into what is called.
+    """
+
+    sees_all: bool
 
     def evaluated(self, frame: Frame, node: ast.expr, value: Value) -> None:
         """Take note of what an expression is worth."""
@@ -77,11 +82,15 @@ _observers: Final[dict[Program, Observer]] = {}
 @contextmanager
 def observing(program: Program, observer: Observer) -> Iterator[None]:
     """Tell someone what the frames of a program that begin meanwhile find out."""
+    before = _observers.get(program)
     _observers[program] = observer
     try:
         yield
     finally:
-        del _observers[program]
+        if before is None:
+            del _observers[program]
+        else:
+            _observers[program] = before
 
 
 class Frame:
@@ -158,6 +167,8 @@ class Frame:
         self.most: float = math.inf
         self.at: ast.stmt | None = None
         self.observer = _observers.get(module.program) if _observers else None
+        if self.observer is not None and (quiet or faults is not None):
+            self.observer = self.observer if self.observer.sees_all else None
 
     @property
     def program(self) -> Program:

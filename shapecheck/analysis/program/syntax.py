@@ -65,14 +65,19 @@ def walk(tree: ast.AST) -> Sequence[ast.AST]:
     """Return the nodes of a tree in the order of `ast.walk`, operators and contexts left out."""
     found = [tree]
     for node in found:  # while it is gone through, there come to be more
-        kind = type(node)
-        for field in _FIELDS.get(kind) or _fields(kind):
-            held = getattr(node, field, None)
-            if isinstance(held, list):
-                found += [one for one in held if isinstance(one, ast.AST)]
-            elif isinstance(held, ast.AST):
-                found.append(held)
+        add_children(node, found)
     return found
+
+
+def add_children(node: ast.AST, found: list[ast.AST]) -> None:
+    """Add the nodes right inside of one to a list, operators and contexts left out."""
+    kind = type(node)
+    for field in _FIELDS.get(kind) or _fields(kind):
+        held = getattr(node, field, None)
+        if isinstance(held, list):
+            found += [one for one in held if isinstance(one, ast.AST)]
+        elif isinstance(held, ast.AST):
+            found.append(held)
 
 
 _LEAVES: Final = frozenset(("attr", "ctx", "id", "kind", "op", "ops", "type_comment"))

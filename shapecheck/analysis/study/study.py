@@ -240,6 +240,8 @@ def _labels(facts: Facts) -> dict[Sym, str]:
 class _Watcher:
     """Notes what the expressions of a function are worth, and what it calls others with."""
 
+    sees_all = True
+
     def __init__(self, function: Function) -> None:
         self._function = function
         self.seen: dict[ast.expr, Value] = {}

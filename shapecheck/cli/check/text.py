@@ -9,6 +9,7 @@ from rich.text import Text
 from shapecheck.cli import _sources
 from shapecheck.cli._commands import plural
 from shapecheck.cli._console import console_on
+from shapecheck.cli.check.known import known
 
 if TYPE_CHECKING:
     from shapecheck.project.findings import Finding, Outcome
@@ -83,6 +84,8 @@ class TextReport:
         if self._warnings:
             them = plural(self._warnings, "suspicion")
             self._console.print(f"{them}, which {'is' if self._warnings == 1 else 'are'} no error")
+        for line in known(run.covered):
+            self._console.print(line, highlight=False)
         if run.advice is not None:
             self._console.print(run.advice)
         other = self._errors - self._about_shapes

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shapecheck.analysis import Seen
-from shapecheck.cli.coverage.reasons import in_words
+from shapecheck.cli._causes import in_words
 
 _INDENT: Final = re.compile(r"^[ \t]+", re.MULTILINE)
 _KINDS: Final = {tokenize.COMMENT: "c", tokenize.STRING: "q"}

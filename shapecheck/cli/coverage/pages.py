@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from shapecheck.cli._causes import in_words
 from shapecheck.cli._pages import page, save
 from shapecheck.cli.coverage.markup import marked_up
 from shapecheck.cli.coverage.measure import Counts, FileCoverage
-from shapecheck.cli.coverage.reasons import in_words
 from shapecheck.cli.coverage.tables import percent, reasons_of, total_of
 
 _MOST_REASONS: Final = 20

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final, TextIO
 
+from shapecheck.cli._causes import in_words
 from shapecheck.cli.coverage.measure import Counts, FileCoverage
-from shapecheck.cli.coverage.reasons import in_words
 
 _MOST_REASONS: Final = 10
 _WIDE: Final = 1000

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from functools import cache
 from importlib.util import find_spec
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from shapecheck.analysis import Cause
+if TYPE_CHECKING:
+    from shapecheck.analysis import Cause
 
 _WORDS: Final = {
     "parameter": 'the parameter "{}" has no annotation',
@@ -37,13 +38,25 @@ def _is_installed(name: str) -> bool:
         return False
 
 
+def is_standard(cause: Cause) -> bool:
+    """Whether something comes from Python's own library, of which there is no more to know."""
+    return cause.kind == "library" and _root(cause) in sys.stdlib_module_names
+
+
+def is_missing(cause: Cause) -> bool:
+    """Whether something comes from a library that isn't installed here."""
+    return cause.kind == "library" and not is_standard(cause) and not _is_installed(_root(cause))
+
+
 def in_words(cause: Cause) -> str:
     """Return what a cause that the analysis found means to the reader."""
     words = _WORDS[cause.kind]
-    if cause.kind == "library":
-        root = cause.subject.partition(".")[0]
-        if root in sys.stdlib_module_names:
-            words = _STANDARD
-        elif not _is_installed(root):
-            words = _MISSING
+    if is_standard(cause):
+        words = _STANDARD
+    elif is_missing(cause):
+        words = _MISSING
     return words.format(cause.subject)
+
+
+def _root(cause: Cause) -> str:
+    return cause.subject.partition(".")[0]

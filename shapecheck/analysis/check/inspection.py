@@ -1,0 +1,36 @@
+"""Checks a module for what is known of each of its expressions, not for what is wrong."""
+
+from __future__ import annotations
+
+from shapecheck.analysis.check import module as checking
+from shapecheck.analysis.check.parts import check, parts_of
+from shapecheck.analysis.coverage import measure
+from shapecheck.analysis.coverage import unread as looking
+from shapecheck.analysis.coverage.watching import Watcher
+from shapecheck.analysis.host import Body, Host, Options, Source, Unread
+
+
+@checking.without_collecting
+def look(source: Source, host: Host, options: Options) -> list[Body]:
+    """Do what `analysis.inspect` says."""
+    module = checking.begun(source, _Apart(host), options)
+    watcher = Watcher(module)
+    found = [check(module, part, watcher=watcher)[0] for part in parts_of(module)]
+    return measure.bodies(watcher.analysis(group for one in found for group in one.groups))
+
+
+def unread(source: Source, host: Host, options: Options) -> list[Unread]:
+    """Do what `analysis.unread` says."""
+    module = checking.program_of(host, options, source.name).module(source.name)
+    return [] if module is None else looking.unread(module)
+
+
+class _Apart:
+    """A host of its own, so that nothing that another analysis found out is taken over."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def source(self, module: str) -> Source | None:
+        """Ask the other host."""
+        return self._host.source(module)
