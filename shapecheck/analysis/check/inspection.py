@@ -13,7 +13,8 @@ from shapecheck.analysis.host import Body, Host, Options, Source, Unread
 @checking.without_collecting
 def look(source: Source, host: Host, options: Options) -> list[Body]:
     """Do what `analysis.inspect` says."""
-    module = checking.begun(source, _Apart(host), options)
+    apart = _Apart(host)  # a program doesn't keep its host
+    module = checking.begun(source, apart, options)
     watcher = Watcher(module)
     found = [check(module, part, watcher=watcher)[0] for part in parts_of(module)]
     return measure.bodies(watcher.analysis(group for one in found for group in one.groups))
