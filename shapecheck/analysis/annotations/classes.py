@@ -69,7 +69,17 @@ def _is_module(cls: Class) -> bool:
     return any(parent in _MODULES or lookup(parent) is not None for parent in library_ancestry(cls))
 
 
-_MODULES: Final = frozenset(("torch.nn.Module", "torch.nn.modules.Module", SEQUENTIAL))
+LIGHTNING: Final = ("lightning", "lightning.pytorch", "pytorch_lightning")
+"""The names of the package that is Lightning."""
+_MODULES: Final = frozenset(
+    (
+        "torch.nn.Module",
+        "torch.nn.modules.Module",
+        SEQUENTIAL,
+        *(f"{root}.LightningModule" for root in LIGHTNING),
+        *(f"{root}.core.LightningModule" for root in LIGHTNING),
+    )
+)
 
 
 def is_protocol(cls: Class) -> bool:

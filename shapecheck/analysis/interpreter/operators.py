@@ -28,6 +28,7 @@ from shapecheck.analysis.values.model import (
     OneOf,
     Path,
     Ref,
+    Table,
     each_of,
 )
 from shapecheck.analysis.values.parts import numbers_in
@@ -603,7 +604,7 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
     match owner:
         case Tensor():
             index = first_class.spread(frame, owner, index_value(frame, target.slice), target)
-        case Array():
+        case Array() | Table():
             index = index_value(frame, target.slice)
         case Ref() | Attributes():
             index = frame.eval(target.slice)
@@ -617,6 +618,9 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
 def delete_item(frame: Frame, target: ast.Subscript) -> None:
     """Delete `owner[index]`."""
     owner, index = frame.eval(target.value), frame.eval(target.slice)
+    if isinstance(owner, Table):
+        store_item(frame, target, UNKNOWN, target)
+        return
     held = held_by(frame, owner)
     kind_of(held).delete_item(frame, owner, held, index)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import shapecheck.dims as dims
+from shapecheck import dtypes
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate, length
 from shapecheck.analysis.interpreter.kinds import held_by
@@ -20,15 +21,26 @@ _MAKERS: Final = {
     one.rpartition(".")[2]: one
     for one in ("torch.tensor", "torch.as_tensor", "numpy.array", "numpy.asarray")
 }
+_OF_DTYPE: Final = {
+    "Tensor": "float32",
+    "FloatTensor": "float32",
+    "DoubleTensor": "float64",
+    "HalfTensor": "float16",
+    "LongTensor": "int64",
+    "IntTensor": "int32",
+    "ByteTensor": "uint8",
+    "BoolTensor": "bool",
+}
+"""The constructors of one dtype, which make of lists what `torch.tensor` makes of them."""
 
 
-@function(*_MAKERS.values())
+@function(*_MAKERS.values(), *(f"torch.{name}" for name in _OF_DTYPE))
 def _of_list(frame: Frame, call: LibraryCall) -> Value:
     """Return what is made of many items that are alike: what one makes, so many times."""
     if len(call.args) != 1 or not isinstance(held_by(frame, call.args[0]), (ListContent, Items)):
         return NOTHING
     items, element = iterate(frame, call.args[0])
-    name = _MAKERS[call.name]
+    name = _MAKERS.get(call.name, "torch.tensor")
     signature = frame.program.table.signature(name)
     one = UNKNOWN if items is not None else plain(frame, element)
     if one is UNKNOWN or signature is None:
@@ -45,7 +57,8 @@ def _of_list(frame: Frame, call: LibraryCall) -> Value:
     if count is None or _is_of_parameter(count):
         count = dims.unknown()
     shape = Shape((count, *tensor.shape.dims))
-    many = Tensor(shape, tensor.dtype)
+    dtype = _OF_DTYPE.get(call.name)
+    many = Tensor(shape, tensor.dtype if dtype is None else dtypes.of(dtype))
     return Array(many) if name.startswith("numpy.") else many
 
 

@@ -15,7 +15,7 @@ from shapecheck.analysis.interpreter.iteration import first, iterate, last, leng
 from shapecheck.analysis.interpreter.kinds import held_by, special
 from shapecheck.analysis.interpreter.registry import LibraryCall, caller, function
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.values.model import DictContent, Instance, Items, ListContent
+from shapecheck.analysis.values.model import Array, DictContent, Instance, Items, ListContent
 from shapecheck.analysis.values.parts import numbers_in
 from shapecheck.dims import IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
@@ -169,6 +169,10 @@ def _batch_of_tensors(frame: Frame, row: Tensor, count: IntSize) -> Value:
     return Tensor(Shape((count, *frame.state.facts.items(row.shape.dims))), row.dtype)
 
 
+def _batch_of_arrays(frame: Frame, row: Array, count: IntSize) -> Value:
+    return _batch_of_tensors(frame, row.tensor, count)
+
+
 def _batch_of_tuples(frame: Frame, row: tuple[Value, ...], count: IntSize) -> Value:
     return tuple(_batch(frame, part, count) for part in row)
 
@@ -195,6 +199,7 @@ def _vector(dtype: dtypes.DTypes) -> Callable[[Frame, Value, IntSize], Value]:
 _FLOATS: Final = _vector(dtypes.of("float64"))
 _COLLATE: Final[dict[type, Callable[..., Value]]] = {
     Tensor: _batch_of_tensors,
+    Array: _batch_of_arrays,
     tuple: _batch_of_tuples,
     Sizes: _batch_of_tuples,
     ListContent: _batch_of_lists,

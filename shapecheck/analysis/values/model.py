@@ -111,6 +111,20 @@ def array_of(tensor: Tensor) -> Value:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Table(Opaque):
+    """A table of pandas, `rows columns`, or a column of one, `rows`: what is known of its values.
+
+    `place` is `iloc` or `loc` of what is indexed by it.
+    """
+
+    tensor: Tensor
+    place: str = ""
+
+    def __repr__(self) -> str:
+        return repr(self.tensor)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class OneOf(Opaque):
     """One of several values, such as a tensor or None."""
 

@@ -21,6 +21,7 @@ from shapecheck.analysis.values.model import (
     Range,
     Ref,
     Super,
+    Table,
 )
 from shapecheck.dims import Composite, Kind, Size, Sym
 from shapecheck.ops import UNKNOWN, Packed, Repeated, Sizes
@@ -70,6 +71,9 @@ FORMS: Final[dict[type, Form]] = {
         lambda v, parts: _tensor(v, parts[: len(v.shape.dims)], parts[len(v.shape.dims) :]),
     ),
     Array: Form(lambda v: (v.tensor,), _nothing, lambda v, parts: Array(parts[0])),
+    Table: Form(
+        lambda v: (v.tensor,), lambda v: v.place, lambda v, parts: Table(parts[0], v.place)
+    ),
     Free: Form(
         lambda v: (v.size, Size.of(v.bound)),
         _nothing,

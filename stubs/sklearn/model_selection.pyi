@@ -1,0 +1,3 @@
+"""How scikit-learn divides data; `train_test_split` is known to the analysis itself."""
+
+def check_cv(cv: Any = 5, y: Any = None, *, classifier: bool = False) -> Any: ...
