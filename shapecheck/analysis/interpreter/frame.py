@@ -112,6 +112,7 @@ class Frame:
     which annotated assignment the names were bound by that the parameters don't have; `dims` the
     dimension objects that its annotations are made of, `made` the first-class dimensions that the
     body makes; `shared` the variables that code out of sight uses, and whether it rebinds them;
+    `taken` how many items each mask takes;
     `neighbours` the sizes that stood beside axes of bare parameters in what layers gave;
     `by_default` whether nothing is given on the command line, `reads_command_line` whether anything
     has depended on that; `globals` what the module's own code has put into its
@@ -160,6 +161,7 @@ class Frame:
         self.introduced: dict[str, ast.AnnAssign] = {}
         self.made: set[Free] = set()
         self.axes: dict[Size, Sym] = {}
+        self.taken: dict[object, Size] = {}
         self.neighbours: dict[Size, dict[Size, None]] = {}
         self.by_default = self.reads_command_line = False
         self.globals: Mapping[str, Value] = {}

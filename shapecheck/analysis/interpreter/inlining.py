@@ -30,7 +30,7 @@ from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.program.syntax import DEFINITIONS, names_in
 from shapecheck.analysis.relevance import is_installed
 from shapecheck.analysis.values.heap import enclosing, inside, unknowns
-from shapecheck.analysis.values.model import Content, Ref
+from shapecheck.analysis.values.model import FILES, Content, DictContent, Ref
 from shapecheck.analysis.values.paths import NUMBERS
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Size, Sym
@@ -60,7 +60,7 @@ def look_into(
     if frame.depth >= depth.calls or is_recursive:
         memory.limited(by_askers=is_recursive)
         return UNKNOWN
-    shared = _globals(frame, function)
+    shared = {**_globals(frame, function), **_files(frame, function)}
     given_values = (function, *values.values(), *shared.values())
     told = outer.facts.under_unknown_condition, outer.facts.autocast
     seen = view(given_values, outer.heap, outer.facts, *values, *told, *shared)
@@ -123,6 +123,16 @@ def look_into(
         frame.fault(outcome.faults[0].through(step))
         return UNKNOWN
     return outcome.value
+
+
+def _files(frame: Frame, function: Function) -> dict[str, Value]:
+    """Return what the program has saved, for a function of a module in which files are used."""
+    module = function.module
+    if not module.recall("files", lambda: module.survey.saves, False):
+        return {}
+    if frame.state.content(FILES) is None:
+        frame.state.put(FILES, DictContent({}))
+    return {"(files)": FILES}
 
 
 def _globals(frame: Frame, function: Function) -> dict[str, Value]:

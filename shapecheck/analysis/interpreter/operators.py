@@ -19,7 +19,7 @@ from shapecheck.analysis.interpreter.kinds import held_by, kind_of, mapping_of, 
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.truth import compared, is_constant, truth
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.program.syntax import called, elements
+from shapecheck.analysis.program.syntax import called, elements, names_in, nodes
 from shapecheck.analysis.values.model import (
     Array,
     Attributes,
@@ -544,12 +544,24 @@ def _counted(
     if symbol is None or not symbol.is_anonymous:
         return found
     label = f"sum({text if len(text) <= _LONGEST_MASK else 'mask'})"
-    count = Size.of(Sym.count(label))
+    count = _taken(frame, source, Size.of(Sym.count(label)))
     shape = Shape(tuple(count if one == Size.of(symbol) else one for one in found.shape.dims))
     return found.with_shape(shape)
 
 
 _LONGEST_MASK: Final = 24
+
+
+def _taken(frame: Frame, mask: ast.expr, count: Size) -> Size:
+    """Return how many items a mask takes: as many as before, where it is the same variables."""
+    if not all(isinstance(node, _OF_VARIABLES) for node in nodes(mask)):
+        return count
+    names = sorted(names_in(mask))
+    key = ast.dump(mask), *((name, frame.state.since.get(name)) for name in names)
+    return frame.taken.setdefault(key, count)
+
+
+_OF_VARIABLES: Final = (ast.Name, ast.Compare, ast.UnaryOp, ast.BinOp, ast.Constant)
 
 
 def _is_mask(index: Value) -> bool:

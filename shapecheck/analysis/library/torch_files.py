@@ -8,14 +8,9 @@ from typing import Final
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import LibraryCall, function
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.values.model import DictContent, Namespace, Ref
+from shapecheck.analysis.values.model import FILES, DictContent, Namespace
 from shapecheck.ops import UNKNOWN
 
-_FILES: Final = Ref()
-"""Where the files of a program are on the heap, a dict by their names.
-
-What a function is told isn't known to depend on it, so only a body that is run itself looks there.
-"""
 _SAVED: Final = "(saved)"
 """The attribute of a file in memory that is what was saved there."""
 
@@ -31,10 +26,12 @@ def _save(frame: Frame, call: LibraryCall) -> Value:
     match frame.state.content(file):
         case Namespace() as held:
             frame.state.put(file, replace(held, attrs={**held.attrs, _SAVED: saved}))
-    if isinstance(file, str) and not frame.depth:
-        before = frame.state.dict_of(_FILES) or DictContent({})
-        items = {**(before.items or {}), file: saved} if before.items is not None else None
-        frame.state.put(_FILES, DictContent(items))
+            return None
+    before = _files(frame)
+    if before is not None:
+        known = before.items is not None and isinstance(file, str)
+        items = {**(before.items or {}), file: saved} if known else None
+        frame.state.put(FILES, DictContent(items))
     return None
 
 
@@ -45,7 +42,16 @@ def _load(frame: Frame, call: LibraryCall) -> Value:
     match frame.state.content(file):
         case Namespace(attrs=attrs):
             return attrs.get(_SAVED, UNKNOWN)
-    files = frame.state.dict_of(_FILES)
-    if files is None or files.items is None or frame.depth or not isinstance(file, str):
+    files = _files(frame)
+    if files is None or files.items is None or not isinstance(file, str):
         return NOTHING
     return files.items.get(file, NOTHING)
+
+
+def _files(frame: Frame) -> DictContent | None:
+    """Return what is in the files of a program by their names, None where that isn't known.
+
+    A function that is looked into has them where those who call it have.
+    """
+    held = frame.state.dict_of(FILES)
+    return DictContent({}) if held is None and not frame.depth else held

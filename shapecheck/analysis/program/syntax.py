@@ -214,6 +214,14 @@ def given_to(params: Iterable[str], node: ast.Call) -> dict[str, ast.expr]:
     return {**dict(zip(names, node.args, strict=False)), **words}
 
 
+def _is_of_files(function: ast.expr) -> bool:
+    """Whether a function is `torch.save` or `torch.load`."""
+    match function:
+        case ast.Attribute(value=ast.Name(id="torch"), attr="save" | "load"):
+            return True
+    return False
+
+
 class Survey:
     """What one pass over a module's syntax collects.
 
@@ -222,7 +230,8 @@ class Survey:
     `alters` those whose content it changes, and `mentions` those that it reads or calls;
     `calls` the calls of each plain name, `equated` what is asserted to be equal, `reassigned` by
     how many functions globals are assigned, `changed` the plain names of which the content is
-    changed, `handed_on` those that get another name, or are given to a function that isn't known.
+    changed, `handed_on` those that get another name, or are given to a function that isn't known;
+    `saves` whether anything is saved to a file, or loaded from one, by torch.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -236,6 +245,7 @@ class Survey:
         self.reassigned: Counter[str] = Counter()
         self.changed: set[str] = set()
         self.handed_on: set[str] = set()
+        self.saves = False
         stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
         while stack:
             node, inside = stack.pop()
@@ -271,6 +281,8 @@ class Survey:
     def _call(self, node: ast.Call) -> None:
         if type(node.func) is ast.Name:
             self.calls.setdefault(node.func.id, []).append(node)
+        else:
+            self.saves = self.saves or _is_of_files(node.func)
         self._kept(node)
 
     def _kept(self, node: ast.AST) -> None:

@@ -13,7 +13,7 @@ import ast
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import ClassVar, Literal, TypeVar
+from typing import ClassVar, Final, Literal, TypeVar
 
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value, literal
@@ -350,6 +350,10 @@ class Context(Opaque):
 
     def __repr__(self) -> str:
         return "a context"
+
+
+FILES: Final = Ref()
+"""Where the files of a program are on the heap, a dict of what is saved by their names."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

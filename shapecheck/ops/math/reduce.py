@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.dims import DimExpr, IntSize, size_of
+from shapecheck.dims import DimExpr, IntSize, Size, Sym, size_of
 from shapecheck.ops.agree import float_of
 from shapecheck.ops.call import (
     UNKNOWN,
@@ -227,7 +227,7 @@ def nonzero(
 ) -> Value:
     """Return where a tensor isn't zero: a row for each place, or an index vector for each axis."""
     _, shape = resolved(call, input if condition is None else condition)
-    number = dims.unknown("nonzero")
+    number = Size.of(Sym.count("nonzero"))
     as_tuple = True if call.extra else as_tuple
     if as_tuple is True:
         if shape.rank is None:
