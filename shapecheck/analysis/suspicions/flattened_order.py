@@ -26,12 +26,10 @@ def other_order(frame: Frame, call: OpCall) -> Suspicion | None:
     sizes = [_flattened(frame, node) for node in call.operands[:2]]
     if sizes[0] is None or sizes[1] is None:
         return None
-    logits, targets = sizes[0][:-1], sizes[1]
-    if len(logits) != len(targets) or logits == targets or len(set(map(str, targets))) < 2:
+    logits, targets = [*map(str, sizes[0][:-1])], [*map(str, sizes[1])]
+    if logits == targets or len(set(targets)) < 2 or sorted(logits) != sorted(targets):
         return None
-    if sorted(map(str, logits)) != sorted(map(str, targets)):
-        return None
-    one, other = (f"({' '.join(map(str, axes))})" for axes in (logits, targets))
+    one, other = (f"({' '.join(axes)})" for axes in (logits, targets))
     return Suspicion(
         f'"{call.label}" is given predictions flattened from {one} and targets from {other}: they '
         "don't belong together",

@@ -26,7 +26,7 @@ def normalised_over_the_batch(frame: Frame, call: OpCall) -> Suspicion | None:
     given = call.args[0] if call.args else None
     dim = call.args[2] if len(call.args) > 2 else call.kwargs.get("dim", 1)
     shape = frame.state.facts.shape(given.shape) if isinstance(given, Tensor) else None
-    if frame.depth or shape is None or shape.rank is None or shape.rank < 2:
+    if shape is None or shape.rank is None or shape.rank < 2:
         return None
     node = call.operands[0] if call.operands else None
     if dim in (0, -shape.rank):

@@ -7,7 +7,8 @@ from typing import Final
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
 from shapecheck.analysis.suspicions.batch_names import called_batch
-from shapecheck.shapes import Tensor
+from shapecheck.analysis.suspicions.sources import is_made_by_layer
+from shapecheck.shapes import Shape, Tensor
 
 _FUNCTIONS: Final = "torch.softmax torch.log_softmax torch.nn.functional.softmax "
 _MORE: Final = (
@@ -30,13 +31,20 @@ def over_the_batch(frame: Frame, call: OpCall) -> Suspicion | None:
     if shape.rank is None or shape.rank < 2 or dim not in (0, -shape.rank):
         return None
     name = called_batch(frame, shape.dims[0])
-    if not name:
+    node = call.operands[0] if call.operands else None
+    if not name and not (_is_of_many(shape) and is_made_by_layer(frame, node)):
         return None
+    called = f", which is called {name}" if name else ", a batch"
     return Suspicion(
-        f'"{call.label}" goes along axis 0 of {shape}, which is called {name}: each item is '
-        "weighed against the others of its batch",
+        f'"{call.label}" goes along axis 0 of {shape}{called}: each item is weighed against the '
+        "others of its batch",
         ("dim=-1 goes along the last axis, as for classes and keys",),
     )
+
+
+def _is_of_many(shape: Shape) -> bool:
+    """Whether there are several numbers for each item, of which one may be chosen."""
+    return shape.rank == 2 and isinstance(shape.dims[1], int) and shape.dims[1] > 1
 
 
 @suspects(*(f"torch.nn.functional.{name}" for name in _WITHOUT_AXIS.split()))
