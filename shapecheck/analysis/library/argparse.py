@@ -9,7 +9,7 @@ from typing import Final, TypeGuard
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import LibraryCall, MethodCall, function, on
-from shapecheck.analysis.program.model import NOTHING, Value, literal
+from shapecheck.analysis.program.model import NOTHING, Value, dotted, literal
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import nodes_of, text_of
 from shapecheck.analysis.values.model import DictContent, Namespace, own_size
@@ -28,15 +28,24 @@ def _parser(frame: Frame, call: LibraryCall) -> Value:
 
 @on(DictContent, "add_argument")
 def _argument(frame: Frame, call: MethodCall[DictContent]) -> Value:
-    """Take note of an argument that is a number of more than one, unless another is given."""
+    """Take note of what an argument is, unless another is given."""
     held, names = call.held, [as_text(arg) for arg in call.args]
     name = _destination(names, call.kwargs.get("dest"))
     if held.kind != _KIND or name is None or held.items is None:
         return NOTHING
-    default = call.kwargs.get("default")
-    value = default if _is_number(default, call.kwargs) else UNKNOWN
-    frame.state.put(call.owner, replace(held, items={**held.items, name: value}))
+    frame.state.put(call.owner, replace(held, items={**held.items, name: _default(call.kwargs)}))
     return UNKNOWN
+
+
+def _default(given: Mapping[str, Value]) -> Value:
+    """Return what an argument is where it isn't given, where that is a number, a text or a flag."""
+    action, default = given.get("action", "store"), given.get("default", UNKNOWN)
+    if action in ("store_true", "store_false") and default is UNKNOWN:
+        return action == "store_false"
+    is_read = isinstance(default, str) and dotted(given.get("type")) not in (None, "builtins.str")
+    if is_read or "nargs" in given or not isinstance(default, (bool, int, float, str)):
+        return UNKNOWN
+    return default if action in ("store", "store_true", "store_false") else UNKNOWN
 
 
 def _is_number(default: object, given: Mapping[str, object]) -> TypeGuard[int]:
@@ -67,12 +76,17 @@ def _parsed(frame: Frame, call: MethodCall[DictContent]) -> Value:
     is_given = given != () and not frame.by_default
     frame.reads_command_line = True
     attrs = {
-        name: own_size(f"args.{name}", value) if is_int(value) and is_given else value
+        name: _chosen(name, value) if is_given else value
         for name, value in held.items.items()
         if isinstance(name, str)
     }
     made = frame.state.new(Namespace(attrs, whole=False))
     return (made, UNKNOWN) if call.name == "parse_known_args" else made
+
+
+def _chosen(name: str, default: Value) -> Value:
+    """Return what an argument is that may be given: a number of more than one is some size."""
+    return own_size(f"args.{name}", default) if is_int(default) and default > 1 else UNKNOWN
 
 
 def defaults(module: Module) -> dict[str, int]:
