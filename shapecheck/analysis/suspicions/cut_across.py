@@ -197,7 +197,7 @@ def _apart(
                 second = axes[later]
                 if first in wholes or second in wholes or isinstance(first, int):
                     continue
-                if axes.count(first) > 1 or axes.count(second) > 1:
+                if any(axes.count(one) > 1 + (first == second) for one in (first, second)):
                     continue
                 if _may_be_left(first) or _may_be_left(second):
                     continue
