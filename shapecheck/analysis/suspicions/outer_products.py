@@ -17,11 +17,12 @@ _LOSS_LAYERS: Final = "MSELoss L1Loss SmoothL1Loss HuberLoss"
 _NAMES: Final = (
     *(f"torch.Tensor.__{name}__" for name in ("sub", "eq", "ne")),
     *("torch.sub", "torch.eq", "torch.Tensor.eq", "torch.Tensor.sub"),
+    *(f"numpy.ndarray.__{name}__" for name in ("sub", "eq", "ne")),
     *(f"torch.nn.functional.{name}" for name in _LOSSES.split()),
     *(f"torch.nn.{name}.forward" for name in _LOSS_LAYERS.split()),
 )
 _PRODUCTS: Final = tuple(f"torch.Tensor.__{name}__" for name in ("mul", "add", "truediv"))
-_PUTS_AXES: Final = frozenset("view reshape unsqueeze expand unflatten rearrange".split())
+_PUTS_AXES: Final = frozenset("view reshape unsqueeze expand unflatten rearrange expand_dims".split())
 
 
 @suspects(*_NAMES, *_PRODUCTS)
@@ -73,7 +74,7 @@ def _is_kept(frame: Frame, call: OpCall, node: ast.expr | None) -> bool:
     """Whether a reduction has left the axis there for a difference, and not for a comparison."""
     source = frame.sources.get(name_of(node) or "", node)
     words = () if source is None else nodes_of(ast.keyword, source)
-    return "sub" in call.name and any(word.arg == "keepdim" for word in words)
+    return "sub" in call.name and any(word.arg in ("keepdim", "keepdims") for word in words)
 
 
 def _told(call: OpCall, shapes: list[Shape], at: int) -> Suspicion:
