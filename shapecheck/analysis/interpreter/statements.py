@@ -22,6 +22,7 @@ from shapecheck.analysis.interpreter.axis_comments import name_by_comment
 from shapecheck.analysis.interpreter.axis_names import name_axis
 from shapecheck.analysis.interpreter.batches import has_batch
 from shapecheck.analysis.interpreter.frame import Frame, Loop
+from shapecheck.analysis.interpreter.growth import growth
 from shapecheck.analysis.interpreter.iteration import (
     UNROLL,
     another,
@@ -52,7 +53,7 @@ from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
-from shapecheck.ops.call import are, as_shape, is_size
+from shapecheck.ops.call import are, as_shape, is_int, is_size
 from shapecheck.shapes import Facts, Run, Shape, Tensor, runs_in
 
 _ROUNDS = 5
@@ -368,10 +369,13 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
         loop.unrolled = True
         _unroll(frame, node, loop, items)
     elif items is not None:
-        _fixpoint(frame, node, loop, frame.state.either(*items), items[0], len(items))
+        begun, errors, element = _begun(frame, node), frame.errors, frame.state.either(*items)
+        _fixpoint(frame, node, loop, element, items[0], len(items))
+        if begun is not None and frame.errors == errors:
+            _as_it_grows(frame, node, loop, begun, element, len(items))
     else:
         head, rounds, errors = first(frame, value, element), length(frame, value), frame.errors
-        start = None if last(frame, value) is None else frame.fork()
+        start, begun = None if last(frame, value) is None else frame.fork(), _begun(frame, node)
         with frame.doubting(rounds is None or not dims.nonnegative(rounds - 1)):
             _fixpoint(frame, node, loop, element, head, rounds)
             if frame.errors == errors:
@@ -379,6 +383,8 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
                 _in_the_end(frame, node, loop, final)
                 if start is not None and frame.errors == errors:
                     _in_the_end(frame, node, loop, final, (start, head))
+                if begun is not None and is_int(rounds) and frame.errors == errors:
+                    _as_it_grows(frame, node, loop, begun, element, rounds)
     frame.loops.pop()
     if frame.alive:
         frame.run(node.orelse)
@@ -406,7 +412,16 @@ def _in_the_end(
         _restart(frame, loop, end, given)
         return
     shapes = " and ".join(str(one.shape) for one in _tensors_in(item))
-    note = f"the last batch is {shapes}; drop_last=True would leave it out"
+    _once_noting(
+        frame, node, loop, item, f"the last batch is {shapes}; drop_last=True would leave it out"
+    )
+    _restart(frame, loop, end, given)
+
+
+def _once_noting(
+    frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, item: Value, note: str
+) -> None:
+    """Run a loop's body once, and add a note to what goes wrong in it."""
     reporter = frame.module.reporter
     if frame.faults is not None:
         _once(frame, node, loop, item)
@@ -415,7 +430,73 @@ def _in_the_end(
         with frame.module.reporting_apart() as found:
             _once(frame, node, loop, item)
         reporter.include(found, note)
+
+
+# Loops in which something grows -------------------------------------------------------------------
+
+_JOINING: Final = frozenset("cat concat concatenate hstack vstack".split())
+
+
+def _begun(frame: Frame, node: ast.For | ast.AsyncFor) -> State | None:
+    """Return the state in which a loop begins, if something may grow in it from round to round."""
+    return frame.fork() if _may_grow(node) else None
+
+
+@lru_cache(maxsize=1024)
+def _may_grow(node: ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop's body puts tensors together, and always goes on to the next round."""
+    calls = nodes_of(ast.Call, *node.body)
+    ends = any(nodes_of((ast.Break, ast.Return, ast.Continue), *node.body))
+    return not ends and any(last_word(called(call)) in _JOINING for call in calls)
+
+
+def _as_it_grows(
+    frame: Frame,
+    node: ast.For | ast.AsyncFor,
+    loop: Loop,
+    begun: State,
+    item: Value,
+    rounds: int,
+) -> None:
+    """Run a loop's body as it is when what grows in it has grown too large.
+
+    That is the first round in which something goes wrong. The one before has to make what grows as
+    large as it is then: nothing that is cut off again gets there.
+    """
+    if rounds < _SEVERAL or not frame.alive or (frame.faults is not None and frame.silent):
+        return
+    end, given = frame.fork(), (len(frame.returns), len(frame.yields))
+    one = _after(frame, node, loop, begun, item)
+    two = None if one is None else _after(frame, node, loop, one, item)
+    found = growth(begun, one, two, names_in(node.target)) if one and two else None
+    low, high = 2, rounds - 1
+    if found is not None and _after(frame, node, loop, found.at(high), item) is None:
+        while high - low > 1:
+            middle = (low + high) // 2
+            fails = _after(frame, node, loop, found.at(middle), item) is None
+            low, high = (low, middle) if fails else (middle, high)
+        before = _after(frame, node, loop, found.at(low), item)
+        if before is not None and found.is_at(before, high):
+            _restart(frame, loop, found.at(high), given)
+            _once_noting(frame, node, loop, item, f"in round {high + 1} of {rounds}")
     _restart(frame, loop, end, given)
+
+
+_SEVERAL: Final = 4
+"""A loop of fewer rounds has been gone through by then."""
+
+
+def _after(
+    frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, state: State, item: Value
+) -> State | None:
+    """Return the state after one more round, None where something goes wrong in it."""
+    quiet, errors, given = frame.quiet, frame.errors, (len(frame.returns), len(frame.yields))
+    _restart(frame, loop, state.copy(), given)
+    frame.quiet = True
+    _once(frame, node, loop, item)
+    failed = frame.errors > errors or not frame.alive
+    frame.quiet, frame.errors = quiet, errors
+    return None if failed else frame.state
 
 
 def _goes_on(

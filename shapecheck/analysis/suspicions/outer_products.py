@@ -22,7 +22,9 @@ _NAMES: Final = (
     *(f"torch.nn.{name}.forward" for name in _LOSS_LAYERS.split()),
 )
 _PRODUCTS: Final = tuple(f"torch.Tensor.__{name}__" for name in ("mul", "add", "truediv"))
-_PUTS_AXES: Final = frozenset("view reshape unsqueeze expand unflatten rearrange expand_dims".split())
+_PUTS_AXES: Final = frozenset(
+    "view reshape unsqueeze expand unflatten rearrange expand_dims".split()
+)
 
 
 @suspects(*_NAMES, *_PRODUCTS)
