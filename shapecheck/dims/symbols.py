@@ -339,7 +339,7 @@ class Sym:
         """Whether this is an unknown that has no name yet."""
         if self.name != "_":
             return False
-        return self.origin in (FRESH, BATCHED) or self.origin.stretches
+        return self.origin in (FRESH, BATCHED, COUNTED) or self.origin.stretches
 
     @property
     def has_name(self) -> bool:

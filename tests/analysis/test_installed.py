@@ -105,6 +105,29 @@ net(torch.zeros(2, 8)) + torch.zeros(4)
 net(torch.zeros(2, 9))  # BUG
 accelerator.prepare(nn.Linear(3, 3))(torch.zeros(2, 4))  # BUG
 """,
+    "a trainer gives batches to the steps": """
+import lightning as L
+from torch.utils.data import DataLoader, TensorDataset
+class Net(L.LightningModule):
+    def __init__(self, d=4, hidden=16):
+        super().__init__()
+        self.save_hyperparameters()
+        self.inner = nn.Linear(d, hidden)
+        self.out = nn.Linear(self.hparams.hidden, 3)
+    def forward(self, x):
+        return self.out(self.inner(x))
+    def training_step(self, batch, batch_idx):
+        x, y = batch
+        self.log("loss", nn.functional.cross_entropy(self(x), y))
+        return self.inner(x[:, :3])  # BUG
+    def test_step(self, batch, batch_idx):
+        x, y = batch
+        return nn.functional.mse_loss(self(x), y.float())  # BUG
+data = TensorDataset(torch.rand(20, 4), torch.randint(0, 3, (20,)))
+trainer = L.Trainer(max_epochs=1)
+trainer.fit(Net(), DataLoader(data, batch_size=8))
+trainer.test(Net(), DataLoader(data, batch_size=8))
+""",
 }
 
 

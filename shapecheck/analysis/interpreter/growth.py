@@ -56,17 +56,18 @@ def _at(zero: Value, one: Value, two: Value, rounds: int) -> Value:
         return two
     match zero, one, two:
         case Tensor(), Tensor(), Tensor():
-            axes = [shape.dims for shape in (zero.shape, one.shape, two.shape)]
-            if len({len(each) for each in axes}) > 1 or one.dtype != two.dtype:
+            before, first, second = zero.shape.dims, one.shape.dims, two.shape.dims
+            if not len(before) == len(first) == len(second) or one.dtype != two.dtype:
                 return NOTHING
-            made = [_axis(*three, rounds) for three in zip(*axes, strict=True)]
+            axes = zip(before, first, second, strict=True)
+            made = [_axis(a, b, c, rounds) for a, b, c in axes]
             known = [axis for axis in made if axis is not None]
             return two.with_shape(Shape(tuple(known))) if len(known) == len(made) else NOTHING
-        case Array(tensor=first), Array(tensor=second), Array(tensor=third):
-            there = _at(first, second, third, rounds)
+        case Array(), Array(), Array():
+            there = _at(zero.tensor, one.tensor, two.tensor, rounds)
             return Array(there) if isinstance(there, Tensor) else NOTHING
         case tuple(), tuple(), tuple() if len(zero) == len(one) == len(two):
-            parts = tuple(_at(*three, rounds) for three in zip(zero, one, two, strict=True))
+            parts = tuple(_at(a, b, c, rounds) for a, b, c in zip(zero, one, two, strict=True))
             return NOTHING if NOTHING in parts else parts
     if is_int(zero) and is_int(one) and is_int(two) and two - one == one - zero:
         return zero + rounds * (one - zero)

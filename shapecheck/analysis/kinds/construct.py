@@ -49,7 +49,9 @@ def construct(
 ) -> Value:
     """Return a new instance of an analysed class, its `__init__` run on the arguments."""
     if registry.is_unseen(cls.module.name, cls.module.source.path, cls.name):
-        return UNKNOWN
+        stands = registry.STANDS.get(cls.module.name, ())
+        has_some = any(name.startswith(f"{cls.name}.") for name in stands)
+        return frame.state.new(Instance(cls, {}, whole=False)) if has_some else UNKNOWN
     typed = reader(cls.module).fields(cls)
     if typed is not None:
         return _typed_dict(frame, FieldsDecl(tuple(typed.items())), kwargs, node, label)

@@ -7,7 +7,7 @@ from dataclasses import replace as changed
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.dims import IntSize, size_of
+from shapecheck.dims import IntSize, Size, Sym, size_of
 from shapecheck.ops.agree import counted, loose, promote_all, tensors_of
 from shapecheck.ops.call import (
     UNKNOWN,
@@ -50,13 +50,18 @@ def _pad_repeated(call: Call, one: Tensor, count: IntSize, batch_first: Value) -
     length = shape.at(0)
     if length is None or not isinstance(batch_first, bool):
         return Tensor(Shape.unknown(), one.dtype)
-    longest = dims.unknown() if loose(length) else length
+    longest = _some_length() if loose(length) else length
     front = (count, longest) if batch_first else (longest, count)
     return Tensor(Shape((*front, *shape.dims[1:])), one.dtype)
 
 
 def _longest(lengths: Sequence[IntSize]) -> IntSize:
-    return dims.unknown() if any(map(loose, lengths)) else dims.extreme("max", lengths)
+    return _some_length() if any(map(loose, lengths)) else dims.extreme("max", lengths)
+
+
+def _some_length() -> Size:
+    """Return how many steps the longest sequence has: what is beside them is another size."""
+    return Size.of(Sym.count("_"))
 
 
 @rule("packed")
