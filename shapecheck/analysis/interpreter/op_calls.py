@@ -158,7 +158,7 @@ def apply(
         rest = _whatever_dtype(signature, before, given, named, site, instance, mismatch)
         rest = signature.with_arrays(rest, array_of)
         if frame.silent:
-            frame.errors += 1
+            frame.unheard()
             return _listed(frame, rest)
         problem = mismatch.problem
         if name_met(frame, problem):
@@ -200,7 +200,7 @@ def _suspect(
 ) -> None:
     """Warn of an op that smells, here or in a function of the program that is looked into."""
     handlers = SUSPICIONS.get(signature.name)
-    if handlers is None or frame.quiet or frame.handled or frame.caught:
+    if handlers is None or frame.is_unasked or frame.handled or frame.caught:
         return
     if frame.depth and is_installed(frame.module.source.path):
         return

@@ -368,9 +368,12 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
         loop.unrolled = True
         _unroll(frame, node, loop, items)
     elif items is not None:
-        _fixpoint(frame, node, loop, frame.state.either(*items), items[0], len(items))
+        element = frame.state.either(*items)
+        head = items[0] if _is_counted(node) else element
+        _fixpoint(frame, node, loop, element, head, len(items))
     else:
-        head, rounds, errors = first(frame, value, element), length(frame, value), frame.errors
+        head = first(frame, value, element) if _is_counted(node) else element
+        rounds, errors = length(frame, value), frame.errors
         start = None if last(frame, value) is None else frame.fork()
         with frame.doubting(rounds is None or not dims.nonnegative(rounds - 1)):
             _fixpoint(frame, node, loop, element, head, rounds)
@@ -399,7 +402,7 @@ def _in_the_end(
     """
     if item is None or not frame.alive or any(nodes_of(ast.Break, *node.body)):
         return
-    if frame.faults is not None and frame.silent:
+    if frame.is_unasked or (frame.faults is not None and frame.unheeded):
         return
     end, given = frame.fork(), (len(frame.returns), len(frame.yields))
     if before is not None and not _goes_on(frame, node, loop, *before):
@@ -484,7 +487,7 @@ def _fixpoint(
     head_element: Value = UNKNOWN,
     rounds: IntSize | None = None,
 ) -> None:
-    """Run a loop's body until its head stays the same; then once more, reporting.
+    """Run a loop's body until its head stays the same; then once more, if there is to report.
 
     The first time round sees the first element. What goes wrong then is reported of it: nothing
     is known of what the body makes of it afterwards.
@@ -499,9 +502,11 @@ def _fixpoint(
     head = frame.fork()
     errors, given = frame.errors, (len(frame.returns), len(frame.yields))
     outer, frame.quiet = frame.quiet, True
-    failed = False
+    failed = is_last = False
+    counted: dict[Ref, IntSize] = {}
     for round_ in range(_ROUNDS):
-        before = head.copy()
+        before, counted = head.copy(), _count_from(frame.state)
+        frame.unsaid &= outer
         _once(frame, node, loop, head_element if round_ == 0 else element)
         if round_ == 0 and frame.errors > errors and not outer:
             failed = True
@@ -509,23 +514,26 @@ def _fixpoint(
             frame.quiet = False
             _once(frame, node, loop, head_element)
             frame.quiet = True
+        is_last = round_ > 0 or head_element is element
         if not frame.alive:
             break
         after = frame.joined(before, frame.state, place)
         after.sweep(start)
-        stable = _stable(after, head, node) and (round_ > 0 or head_element is element)
+        is_last &= _stable(after, head, node)
         head = after
-        if stable:
+        if is_last:
             break
         if round_ == _ROUNDS - 2:
             _widen(before, head)
         _restart(frame, loop, head.copy(), given)
     around[node] = head.copy()
-    frame.quiet = outer or failed
-    _restart(frame, loop, head.copy(), given)
-    counted = _count_from(frame.state)
-    _once(frame, node, loop, element)
-    frame.quiet = outer
+    is_told = frame.observer is not None or (frame.unsaid and not (outer or failed))
+    if not is_last or is_told:
+        frame.quiet = outer or failed
+        _restart(frame, loop, head.copy(), given)
+        counted = _count_from(frame.state)
+        _once(frame, node, loop, element)
+    frame.quiet, frame.unsaid = outer, frame.unsaid or not outer
     grown = _grown(frame.state, counted) if frame.alive else {}
     _meet(frame, [head, *([frame.state] if frame.alive else [])])
     for ref, added in grown.items():
@@ -549,10 +557,9 @@ def _count_from(state: State) -> dict[Ref, IntSize]:
     """Give the lists that a loop changes a symbol for the length that they have at its head."""
     counted: dict[Ref, IntSize] = {}
     for ref, content in state.heap.items():
-        match content:
-            case ListContent(items=None, count=None):
-                counted[ref] = dims.unknown()
-                state.put(ref, replace(content, count=counted[ref]))
+        if isinstance(content, ListContent) and content.length is None:
+            counted[ref] = dims.unknown()
+            state.put(ref, replace(content, count=counted[ref]))
     return counted
 
 
