@@ -37,8 +37,32 @@ COORDINATES: Final = 4
 
 _MOST_AXES: Final = 64
 _NONE: Final = frozenset[Sym]()
-_NOTHING: Final[dict[Atom, IntSize]] = {}
 _SAME: Final = Verdict(Relation.SAME)
+
+
+class _Told:
+    """What was found out of the sizes of atoms: `symbols` are those in the atoms.
+
+    `sizes` and `dims` are some with what is known put in, the one of all atoms, the other of
+    unknowns.
+    """
+
+    __slots__ = ("atoms", "dims", "sizes", "symbols")
+
+    def __init__(self, atoms: dict[Atom, IntSize]) -> None:
+        found: set[Sym] = set()
+        for atom in atoms:
+            if isinstance(atom, Sym):
+                found.add(atom)
+            else:
+                found |= dims.symbols_in(atom)
+        self.atoms = atoms
+        self.symbols = frozenset(found)
+        self.sizes: dict[Size, IntSize] = {}
+        self.dims: dict[DimExpr, DimExpr] = {}
+
+
+_NOTHING: Final = _Told({})
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)  # the run time has one
@@ -58,7 +82,6 @@ class Facts:
 
     __slots__ = (
         "_told",
-        "_told_of",
         "around",
         "atoms",
         "autocast",
@@ -83,7 +106,7 @@ class Facts:
         self.autocast = autocast
         self.around: tuple[Shape, ...] = ()
         self.features: frozenset[Sym] = _NONE
-        self._told, self._told_of = _NONE, _NOTHING
+        self._told = _NOTHING
 
     def copy(self) -> Facts:
         """Return an independent copy."""
@@ -91,20 +114,17 @@ class Facts:
             self.atoms, self.runs, self.under_unknown_condition, self.declared, self.autocast
         )
         facts.features = self.features
-        facts._told, facts._told_of = self._told, self._told_of
+        facts._told = self._told
         return facts
 
     @property
     def told(self) -> frozenset[Sym]:
         """The symbols in the atoms of which something is known: of no others there is."""
-        if self._told_of is not self.atoms:
-            found: set[Sym] = set()
-            for atom in self.atoms:
-                if isinstance(atom, Sym):
-                    found.add(atom)
-                else:
-                    found |= dims.symbols_in(atom)
-            self._told, self._told_of = frozenset(found), self.atoms
+        return self._known().symbols
+
+    def _known(self) -> _Told:
+        if self._told.atoms is not self.atoms:
+            self._told = _Told(self.atoms) if self.atoms else _NOTHING
         return self._told
 
     def minding(self, around: tuple[Shape, ...]) -> Facts:
@@ -128,7 +148,16 @@ class Facts:
         """Return a size with all that is known of it put in."""
         if not self.atoms or isinstance(size, int):
             return size
-        told = self.told
+        known, symbol = self._known(), size.symbol
+        told = known.symbols
+        if symbol not in told if symbol is not None else told.isdisjoint(size.symbols()):
+            return size
+        found = known.sizes.get(size)
+        if found is None:
+            found = known.sizes[size] = self._put_in(size, told)
+        return found
+
+    def _put_in(self, size: IntSize, told: frozenset[Sym]) -> IntSize:
         for _ in range(16):
             if isinstance(size, int) or told.isdisjoint(size.symbols()):
                 break
@@ -164,6 +193,8 @@ class Facts:
             return shape
         runs, told = self.runs, self.told
         for item in shape.dims:
+            if isinstance(item, int):
+                continue
             if isinstance(item, Size):
                 symbol = item.symbol
                 if symbol in told if symbol is not None else not told.isdisjoint(item.symbols()):
@@ -179,7 +210,7 @@ class Facts:
         is_same = True
         for item in shape.dims:
             if isinstance(item, Run):
-                learned = self.runs.get(item.symbol)
+                learned = runs.get(item.symbol)
                 found += (item,) if learned is None else self.shape(Shape(learned)).dims
                 is_same &= learned is None
             else:
@@ -191,13 +222,22 @@ class Facts:
         """Return a dimension with what has been learned of the unknowns in it put in."""
         if isinstance(dim, int) or not self.atoms:
             return dim
-        told = self.told
+        known = self._known()
+        if known.symbols.isdisjoint(dims.symbols(dim)):
+            return dim
+        found = known.dims.get(dim)
+        if found is None:
+            found = known.dims[dim] = self._with_unknowns(dim, known.symbols)
+        return found
+
+    def _with_unknowns(self, dim: DimExpr, told: frozenset[Sym]) -> DimExpr:
+        atoms = self.atoms
         for _ in range(16):
             known = told & dims.symbols(dim)
-            unknown = [s for s in known if s.kind is Kind.UNKNOWN and s in self.atoms]
+            unknown = [s for s in known if s.kind is Kind.UNKNOWN and s in atoms]
             if not unknown:
                 break
-            dim = Facts({symbol: self.atoms[symbol] for symbol in unknown}).dim(dim)
+            dim = Facts({symbol: atoms[symbol] for symbol in unknown}).dim(dim)
         return dim
 
     def compare(self, a: DimExpr, b: DimExpr) -> Verdict:
@@ -401,6 +441,8 @@ class Facts:
 
     def resolved(self, shapes: Iterable[Shape]) -> list[Shape]:
         """Return shapes with all that is known so far put in, to be judged by later."""
+        if not self.atoms and not self.runs:
+            return [*shapes]
         return [Shape(self.items(shape.dims)) for shape in shapes]
 
     def learn(self, atom: Atom, value: IntSize) -> None:
@@ -567,14 +609,14 @@ class Facts:
 
     def join(self, other: Facts) -> Facts:
         """Return what holds on both of two paths, and what either needs of what is supposed."""
-        found = Facts(
-            {a: v for a, v in self.atoms.items() if other.atoms.get(a) == v},
-            {r: v for r, v in self.runs.items() if other.runs.get(r) == v},
-            self.under_unknown_condition and other.under_unknown_condition,
-            self.declared,
-            self.autocast | other.autocast,
-        )
-        found.features = self.features
+        found = self.copy()
+        if other.atoms is not self.atoms:
+            atoms = {a: v for a, v in self.atoms.items() if other.atoms.get(a) == v}
+            found.atoms = self.atoms if len(atoms) == len(self.atoms) else atoms
+        if other.runs is not self.runs:
+            found.runs = {r: v for r, v in self.runs.items() if other.runs.get(r) == v}
+        found.under_unknown_condition &= other.under_unknown_condition
+        found.autocast |= other.autocast
         if len(found.runs) < len(self.runs) or len(found.runs) < len(other.runs):
             needs = dict.fromkeys(r for r in (*self.runs, *other.runs) if r not in found.runs)
             for run in [run for run in needs if run.supposed]:

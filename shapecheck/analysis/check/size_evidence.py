@@ -79,6 +79,8 @@ class _Uses:
     def read(self, function: ast.AST, prefix: str) -> None:
         """Note what a method does with its variables and with attributes."""
         for node in nodes(function):
+            if type(node) not in _USING:  # most are names
+                continue
             match node:
                 case (
                     ast.Subscript(value=several)
@@ -185,6 +187,20 @@ def _key(node: ast.expr, prefix: str) -> str | None:
             return f".{name}"
     return None
 
+
+_USING: Final = frozenset(
+    (
+        ast.Subscript,
+        ast.Starred,
+        ast.For,
+        ast.comprehension,
+        ast.Assign,
+        ast.AnnAssign,
+        ast.Call,
+        ast.BinOp,
+    )
+)
+"""The kinds of syntax that say something of what they are made of."""
 
 _NUMBERS: Final = frozenset(
     "in_features out_features in1_features in2_features in_channels out_channels num_channels "

@@ -84,12 +84,13 @@ def shown(
         told_by.add("arraylike")
     found: set[str] = set()
     others = _other_names(function.node, candidates)
+    names = candidates | others.keys()
     kinds = (ast.Attribute, ast.Call, ast.BinOp)
     for node in (one for kind in kinds for one in nodes_of(kind, function.node)):
         match node:
             case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()) if not counted:
                 continue
-        for name in _tensors_in(node, seen, told_by):
+        for name in _tensors_in(node, seen, told_by, names):
             found.add(others[name].meant(node) if name in others else name)
     return (found & candidates) - never_tensors(function)
 
@@ -201,16 +202,19 @@ def _demanded(node: ast.AST) -> ast.expr | None:
     return None
 
 
-def _tensors_in(node: ast.AST, seen: Seen, told_by: Set[str]) -> Iterator[str]:
-    """Yield the names that one node of a body shows to be tensors, by flags of what they have."""
+def _tensors_in(node: ast.AST, seen: Seen, told_by: Set[str], names: Set[str]) -> Iterator[str]:
+    """Yield the names that one node of a body shows to be tensors, by flags of what they have.
+
+    `names` are those that matter.
+    """
     match node:
-        case ast.Attribute(value=ast.Name(id=name), attr=attr):
+        case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in names:
             is_asked = _is(attr, "property", seen) and any(_is(attr, f, seen) for f in told_by)
             if is_asked or ("shared" in told_by and _is(attr, "shared", seen)):
                 yield name
         case ast.Call(func=func):
             match func:
-                case ast.Attribute(value=ast.Name(id=name), attr=attr):
+                case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in names:
                     # It must be called: an image has a `size` too.
                     is_told = any(_is(attr, flag, seen) for flag in told_by)
                     if (is_told and not _is(attr, "property", seen)) or _says_dim(node):

@@ -101,8 +101,8 @@ class Watcher:
         """Take note of what an expression is worth: in a loop, the last time."""
         if frame.budget.failed:
             self.too_long.update(frame.budget.failed)
-        if frame.quiet or frame.module is not self._module:
-            return
+        if (frame.quiet and frame.unsaid) or frame.module is not self._module:
+            return  # a loop's last round may be quiet, and is asked whether there is anything
         checks = self._seen.get(node)
         if checks is None:
             checks = self._seen[node] = {}

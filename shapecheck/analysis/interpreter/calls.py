@@ -82,6 +82,8 @@ def evaluate_arguments(frame: Frame, node: ast.Call) -> Arguments:
 
 def _label(frame: Frame, node: ast.expr) -> str:
     """Return how an op is called in messages: a method by its name, what is a path in full."""
+    if type(node) is ast.Name:
+        return node.id
     parts: list[str] = []
     owner = node
     while isinstance(owner, ast.Attribute):

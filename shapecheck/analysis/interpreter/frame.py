@@ -96,9 +96,10 @@ def observing(program: Program, observer: Observer) -> Iterator[None]:
 class Frame:
     """The interpreter of one body.
 
-    `alive` is False where the program can't get to. `quiet` frames report nothing. `faults` holds
-    what goes wrong in a function that is looked into; it is None where errors are reported.
-    `suspected` is what is only suspected in one.
+    `alive` is False where the program can't get to. `quiet` frames report nothing; who has it so
+    for a while, and wants to know whether there is anything to report, sets `unsaid` to False, and
+    it is True then. `faults` holds what goes wrong in a function that is looked into; it is None
+    where errors are reported. `suspected` is what is only suspected in one.
 
     `doubt` counts the conditions and loops around the current point that may not get to it;
     `handled` the `try` statements that may swallow an error, `caught` what expects one.
@@ -135,7 +136,7 @@ class Frame:
         self.state: State = state
         self.alive = True
         self.function = function
-        self.quiet = quiet
+        self.quiet, self.unsaid = quiet, True
         self.faults = faults
         self.suspected: list[Fault] = []
         self.doubt = self.handled = self.caught = 0
@@ -342,14 +343,30 @@ class Frame:
     @property
     def silent(self) -> bool:
         """Whether nobody wants to know of an error here."""
+        return self.quiet or self.unheeded
+
+    @property
+    def unheeded(self) -> bool:
+        """Whether an error here is of no concern, be the frame quiet or not."""
         inside = self.faults is not None and bool(self.doubt or self.handled or self.faults)
-        return self.quiet or inside or self.caught > 0
+        return inside or self.caught > 0
+
+    @property
+    def is_unasked(self) -> bool:
+        """Whether nobody wants to know so much as whether there is anything to report."""
+        return self.quiet and self.unsaid
+
+    def unheard(self) -> None:
+        """Take note of an error that isn't reported where the frame is silent."""
+        self.errors += 1
+        self.unsaid |= not self.unheeded
 
     def error(self, node: ast.AST, message: Message) -> None:
         """Report an error at a node, or keep it for the caller, unless nobody wants to know."""
-        self.errors += 1
         if self.silent:
+            self.unheard()
             return
+        self.errors += 1
         if self.faults is not None:
             self.faults.append(Fault(self.module, node, self.function, message))
         elif self.module.reporter is not None:
@@ -357,9 +374,10 @@ class Frame:
 
     def fault(self, fault: Fault) -> None:
         """Report what goes wrong inside of a function that this one calls."""
-        self.errors += 1
         if self.silent or self.handled:
+            self.unheard()
             return
+        self.errors += 1
         if self.faults is not None:
             self.faults.append(fault)
         elif self.module.reporter is not None:
@@ -370,7 +388,9 @@ class Frame:
 
         It is told where it stands in the module under analysis only.
         """
-        if self.faults is not None:
+        if self.quiet:
+            self.unsaid = True
+        elif self.faults is not None:
             known = {(one.node, one.message.text) for one in self.suspected}
             if (fault.node, fault.message.text) not in known and len(known) < _MOST_SUSPECTED:
                 self.suspected.append(fault)
@@ -383,16 +403,19 @@ class Frame:
 
     def note(self, node: ast.AST, text: str) -> None:
         """Report a note at a node, unless the frame is quiet."""
-        if not self.quiet and self.faults is None and self.module.reporter is not None:
+        if self.quiet:
+            self.unsaid = True
+        elif self.faults is None and self.module.reporter is not None:
             self.module.reporter.note(node, text)
 
     def hush(self, function: Callable[..., Value], *args: Any) -> Value:
         """Call `function(frame, *args)` for its result only, reporting nothing."""
-        quiet, errors, self.quiet = self.quiet, self.errors, True
+        quiet, errors, unsaid = self.quiet, self.errors, self.unsaid
+        self.quiet = self.unsaid = True
         try:
             return function(self, *args)
         finally:
-            self.quiet, self.errors = quiet, errors
+            self.quiet, self.errors, self.unsaid = quiet, errors, unsaid
 
     def segment(self, node: ast.AST) -> str:
         """Return the source text of a node, as messages show it."""
@@ -426,9 +449,9 @@ class Frame:
             return None
         keep = ast.keyword(word, ast.Constant(True))
         call = ast.copy_location(ast.Call(made.func, made.args, [*made.keywords, keep]), made)
-        quiet, self.quiet, state = self.quiet, True, self.fork()
-        value = self.eval(call)
-        self.quiet, self.state = quiet, state
+        state = self.fork()
+        value = self.hush(Frame.eval, call)
+        self.state = state
         if isinstance(value, Array):
             value = value.tensor
         if not isinstance(value, Tensor):

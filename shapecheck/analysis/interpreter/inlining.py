@@ -114,7 +114,7 @@ def look_into(
     frame.state.facts = outcome.facts or outer.facts
     outcome.taught.teach(frame.state.facts)
     frame.state.put_all(outcome.changes)
-    if outcome.suspected and not (frame.quiet or frame.handled or frame.caught):
+    if outcome.suspected and not (frame.is_unasked or frame.handled or frame.caught):
         step = Step(frame.module, node, frame.function, given(values, frame.state.facts))
         for fault in outcome.suspected:
             frame.suspect(fault.through(step))

@@ -92,17 +92,20 @@ def apply(
     args: Sequence[Value],
     kwargs: Mapping[str, Value],
     site: Site,
-    instance: Mapping[str, Value] | None = None,
+    layer: OpInstance | None = None,
 ) -> Value:
-    """Return what a signature says of a call; an error is reported and gives UNKNOWN."""
+    """Return what a signature says of a call; an error is reported and gives UNKNOWN.
+
+    `layer` is the instance whose method is called, if any.
+    """
     if signature.of_arrays and signature.is_given_tensors(args, kwargs):
         return UNKNOWN
     given = [plain(frame, arg, signature.takes_arrays) for arg in args]
     named = {key: plain(frame, value, signature.takes_arrays) for key, value in kwargs.items()}
     facts = frame.state.facts
     before = facts.copy()
-    attrs = () if instance is None else (*instance, *instance.values())
-    values = (*given, *named.values(), *attrs)
+    instance = None if layer is None else _with_parts(layer.attrs)
+    values = (*given, *named.values(), layer)
     under = facts.under_unknown_condition, facts.features
     seen = view(values, {}, facts, signature.name, len(given), *named, *under)
     if not signature.of_arrays:
@@ -152,13 +155,13 @@ def apply(
 
         is_alike = learn_alike(frame, signature, given, mismatch.problem, again, args)
         if is_alike or learn_square(frame, args, mismatch.problem):
-            return apply(frame, signature, args, kwargs, site, instance)
+            return apply(frame, signature, args, kwargs, site, layer)
         for dim in free_in((*given, *named.values())):  # one that is unbound is told of once
             loosen(facts, dim)
         rest = _whatever_dtype(signature, before, given, named, site, instance, mismatch)
         rest = signature.with_arrays(rest, array_of)
         if frame.silent:
-            frame.errors += 1
+            frame.unheard()
             return _listed(frame, rest)
         problem = mismatch.problem
         if name_met(frame, problem):
@@ -178,6 +181,13 @@ def apply(
         numbers = numbers_in(*given, *named.values(), *about)
         frame.error(site.node, replace(message, numbers=numbers))
         return _listed(frame, rest)
+
+
+def _with_parts(attrs: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Return attributes as rules see them: a module that a module is made of is its attributes."""
+    if not any(type(one) is OpInstance for one in attrs.values()):
+        return attrs
+    return {n: one.attrs if isinstance(one, OpInstance) else one for n, one in attrs.items()}
 
 
 def _problem(call: Callable[[Facts], Value], facts: Facts) -> Problem | None:
@@ -200,7 +210,7 @@ def _suspect(
 ) -> None:
     """Warn of an op that smells, here or in a function of the program that is looked into."""
     handlers = SUSPICIONS.get(signature.name)
-    if handlers is None or frame.quiet or frame.handled or frame.caught:
+    if handlers is None or frame.is_unasked or frame.handled or frame.caught:
         return
     if frame.depth and is_installed(frame.module.source.path):
         return

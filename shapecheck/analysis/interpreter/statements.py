@@ -370,11 +370,13 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
         _unroll(frame, node, loop, items)
     elif items is not None:
         begun, errors, element = _begun(frame, node), frame.errors, frame.state.either(*items)
-        _fixpoint(frame, node, loop, element, items[0], len(items))
+        head = items[0] if _is_counted(node) else element
+        _fixpoint(frame, node, loop, element, head, len(items))
         if begun is not None and frame.errors == errors:
             _as_it_grows(frame, node, loop, begun, element, len(items))
     else:
-        head, rounds, errors = first(frame, value, element), length(frame, value), frame.errors
+        head = first(frame, value, element) if _is_counted(node) else element
+        rounds, errors = length(frame, value), frame.errors
         start, begun = None if last(frame, value) is None else frame.fork(), _begun(frame, node)
         with frame.doubting(rounds is None or not dims.nonnegative(rounds - 1)):
             _fixpoint(frame, node, loop, element, head, rounds)
@@ -405,7 +407,7 @@ def _in_the_end(
     """
     if item is None or not frame.alive or any(nodes_of(ast.Break, *node.body)):
         return
-    if frame.faults is not None and frame.silent:
+    if frame.is_unasked or (frame.faults is not None and frame.unheeded):
         return
     end, given = frame.fork(), (len(frame.returns), len(frame.yields))
     if before is not None and not _goes_on(frame, node, loop, *before):
@@ -463,7 +465,9 @@ def _as_it_grows(
     That is the first round in which something goes wrong. The one before has to make what grows as
     large as it is then: nothing that is cut off again gets there.
     """
-    if rounds < _SEVERAL or not frame.alive or (frame.faults is not None and frame.silent):
+    if rounds < _SEVERAL or not frame.alive:
+        return
+    if frame.is_unasked or (frame.faults is not None and frame.unheeded):
         return
     end, given = frame.fork(), (len(frame.returns), len(frame.yields))
     one = _after(frame, node, loop, begun, item)
@@ -565,7 +569,7 @@ def _fixpoint(
     head_element: Value = UNKNOWN,
     rounds: IntSize | None = None,
 ) -> None:
-    """Run a loop's body until its head stays the same; then once more, reporting.
+    """Run a loop's body until its head stays the same; then once more, if there is to report.
 
     The first time round sees the first element. What goes wrong then is reported of it: nothing
     is known of what the body makes of it afterwards.
@@ -580,9 +584,11 @@ def _fixpoint(
     head = frame.fork()
     errors, given = frame.errors, (len(frame.returns), len(frame.yields))
     outer, frame.quiet = frame.quiet, True
-    failed = False
+    failed = is_last = False
+    counted: dict[Ref, IntSize] = {}
     for round_ in range(_ROUNDS):
-        before = head.copy()
+        before, counted = head.copy(), _count_from(frame.state)
+        frame.unsaid &= outer
         _once(frame, node, loop, head_element if round_ == 0 else element)
         if round_ == 0 and frame.errors > errors and not outer:
             failed = True
@@ -590,23 +596,27 @@ def _fixpoint(
             frame.quiet = False
             _once(frame, node, loop, head_element)
             frame.quiet = True
+        is_last = round_ > 0 or head_element is element
         if not frame.alive:
             break
         after = frame.joined(before, frame.state, place)
         after.sweep(start)
-        stable = _stable(after, head, node) and (round_ > 0 or head_element is element)
+        is_last &= _stable(after, head, node)
         head = after
-        if stable:
+        if is_last:
             break
         if round_ == _ROUNDS - 2:
             _widen(before, head)
         _restart(frame, loop, head.copy(), given)
     around[node] = head.copy()
-    frame.quiet = outer or failed
-    _restart(frame, loop, head.copy(), given)
-    counted = _count_from(frame.state)
-    _once(frame, node, loop, element)
-    frame.quiet = outer
+    is_watched = frame.observer is not None and frame.observer.sees_all
+    is_told = is_watched or (frame.unsaid and not (outer or failed))
+    if not is_last or is_told:
+        frame.quiet = outer or failed
+        _restart(frame, loop, head.copy(), given)
+        counted = _count_from(frame.state)
+        _once(frame, node, loop, element)
+    frame.quiet, frame.unsaid = outer, frame.unsaid or not outer
     grown = _grown(frame.state, counted) if frame.alive else {}
     _meet(frame, [head, *([frame.state] if frame.alive else [])])
     for ref, added in grown.items():
@@ -630,10 +640,9 @@ def _count_from(state: State) -> dict[Ref, IntSize]:
     """Give the lists that a loop changes a symbol for the length that they have at its head."""
     counted: dict[Ref, IntSize] = {}
     for ref, content in state.heap.items():
-        match content:
-            case ListContent(items=None, count=None):
-                counted[ref] = dims.unknown()
-                state.put(ref, replace(content, count=counted[ref]))
+        if isinstance(content, ListContent) and content.length is None:
+            counted[ref] = dims.unknown()
+            state.put(ref, replace(content, count=counted[ref]))
     return counted
 
 

@@ -24,7 +24,10 @@ def report(
     What a condition of the program's own says is promised by it. `blame` says which annotation
     equates them.
     """
-    if not frame.program.options.strict or frame.quiet:
+    if not frame.program.options.strict:
+        return
+    if frame.quiet:
+        frame.unsaid = True
         return
     facts = frame.state.facts
     for atom, value in facts.atoms.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
@@ -29,16 +28,7 @@ def _apply(
     label: str,
 ) -> Value:
     site = Site(node, label, args=arguments.args)
-    return apply(
-        frame, signature, arguments.values, arguments.named, site, _with_parts(module.attrs)
-    )
-
-
-def _with_parts(attrs: Mapping[str, Value]) -> Mapping[str, Value]:
-    """Return attributes as rules see them: a module that a module is made of is its attributes."""
-    if not any(type(one) is OpInstance for one in attrs.values()):
-        return attrs
-    return {n: one.attrs if isinstance(one, OpInstance) else one for n, one in attrs.items()}
+    return apply(frame, signature, arguments.values, arguments.named, site, module)
 
 
 def _told_by(frame: Frame, held: OpInstance, name: str, weight: Tensor) -> dict[str, Value]:

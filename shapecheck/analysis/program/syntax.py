@@ -71,8 +71,8 @@ def walk(tree: ast.AST) -> Sequence[ast.AST]:
 
 def add_children(node: ast.AST, found: list[ast.AST]) -> None:
     """Add the nodes right inside of one to a list, operators and contexts left out."""
-    kind = type(node)
-    for field in _FIELDS.get(kind) or _fields(kind):
+    fields = _FIELDS.get(type(node))
+    for field in _fields(type(node)) if fields is None else fields:
         held = getattr(node, field, None)
         if isinstance(held, list):
             found += [one for one in held if isinstance(one, ast.AST)]
@@ -86,7 +86,8 @@ _FIELDS: Final[dict[type[ast.AST], tuple[str, ...]]] = {}
 
 
 def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    found = _FIELDS[kind] = tuple(field for field in kind._fields if field not in _LEAVES)
+    fields = () if kind is ast.Constant else kind._fields
+    found = _FIELDS[kind] = tuple(field for field in fields if field not in _LEAVES)
     return found
 
 

@@ -11,7 +11,7 @@ from shapecheck.analysis.values.model import Content, OpInstance, Path, Ref
 from shapecheck.analysis.values.parts import FORMS, Form, lasting, parts
 from shapecheck.analysis.values.paths import NUMBERS, renumbered
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Size, Sym
-from shapecheck.shapes import Item, Run, Tensor
+from shapecheck.shapes import Item, Run, Shape, Tensor
 
 
 def inside(content: Content) -> Sequence[Value]:
@@ -25,22 +25,19 @@ def reachable(values: Iterable[Value], heap: Mapping[Ref, Content]) -> Iterator[
     waiting = list(values)
     while waiting:
         value = waiting.pop()
-        kind = type(value)
-        if kind is Tensor:
-            continue
-        if isinstance(value, Ref):
+        form = FORMS.get(type(value))
+        if form is not None:
+            is_closed = isinstance(value, OpInstance) and lasting(value) is not None
+            if not is_closed and not isinstance(value, Tensor):
+                waiting += form.parts(value)
+        elif isinstance(value, Ref):
             if value in heap and value not in seen:
                 seen.add(value)
                 yield value
                 waiting += inside(heap[value])
-        elif isinstance(value, Function):
-            if value not in seen:
-                seen.add(value)
-                waiting += value.captured()
-        elif not isinstance(value, OpInstance) or lasting(value) is None:
-            form = FORMS.get(kind)
-            if form is not None:
-                waiting += form.parts(value)
+        elif isinstance(value, Function) and value not in seen:
+            seen.add(value)
+            waiting += value.captured()
 
 
 class Moving:
@@ -97,14 +94,26 @@ class Moving:
 
     def items(self, items: Iterable[Item]) -> tuple[Item, ...]:
         """Return the dimensions of a shape with their symbols replaced."""
-        return tuple(
-            self.replaced(item)
-            if isinstance(item, Run)
-            else item
-            if isinstance(item, int)
-            else self._dim(item)
-            for item in items
-        )
+        found: list[Item] = []
+        for item in items:
+            if isinstance(item, int):
+                found.append(item)
+            else:
+                found.append(self.replaced(item) if isinstance(item, Run) else self._dim(item))
+        return tuple(found)
+
+    def tensor(self, tensor: Tensor) -> Tensor:
+        """Return a tensor with the symbols in it replaced."""
+        if tensor.free:
+            found = self._by_parts(tensor, FORMS[Tensor])
+            assert isinstance(found, Tensor)
+            return found
+        before = tensor.shape.dims
+        after = self.items(before)
+        for one, other in zip(before, after, strict=True):
+            if one is not other:
+                return tensor.with_shape(Shape(after))
+        return tensor
 
     def _placed(self, value: Ref | Function) -> Value:
         return self.places.get(value, value)
@@ -119,9 +128,10 @@ class Moving:
         return path if moved is path.text else path.at(moved)
 
     def _dim(self, dim: Size | Composite) -> DimExpr:
-        if isinstance(dim, Size) and dim.symbol is not None:
-            new = self.symbol(dim.symbol)
-            return dim if new is dim.symbol else Size.of(new)
+        symbol = dim.symbol if isinstance(dim, Size) else None
+        if symbol is not None:
+            new = self.symbol(symbol)
+            return dim if new is symbol else Size.of(new)
         moved = {symbol: self.symbol(symbol) for symbol in dims.in_order(dims.symbols(dim))}
         others = {old: new for old, new in moved.items() if old is not new}
         return dims.renamed(dim, others) if others else dim
@@ -137,6 +147,7 @@ _OF_KIND: Final[dict[type, Callable[..., Value]]] = {
     Size: Moving._dim,
     Composite: Moving._dim,
     Run: Moving.replaced,
+    Tensor: Moving.tensor,
     Path: Moving._path,
     OpInstance: lambda moving, layer: moving.layer(layer),
 }
@@ -187,11 +198,12 @@ class Renewing(Moving):
     def _renewed(self, symbol: Sym) -> Sym:
         if symbol.is_derived:
             return symbol.following(self.symbol)
-        placed = symbol.at(self.at)
+        placed = symbol.at(self.at) if symbol.moves else symbol
         if placed is not symbol or symbol.kind is not Kind.UNKNOWN or self._keeps(symbol):
             return placed
-        if symbol.options:
-            return Sym.one_of(symbol.name, tuple(map(self.value, symbol.options)))
+        options = symbol.options
+        if options:
+            return Sym.one_of(symbol.name, tuple(map(self.value, options)))
         return symbol.again()
 
 
@@ -208,15 +220,15 @@ def unknowns(value: Value) -> list[Sym]:
     waiting = [value]
     while waiting:
         part = waiting.pop()
+        form = FORMS.get(type(part))
         symbol = part.symbol if isinstance(part, (Run, Size)) else None
-        if symbol is not None:
+        if form is not None:
+            if not isinstance(part, OpInstance) or lasting(part) is None:
+                waiting += reversed(form.parts(part))
+        elif symbol is not None:
             if symbol.kind is Kind.UNKNOWN:
                 found.append(symbol)
         elif isinstance(part, (Size, Composite)):
             every = dims.in_order(dims.symbols(part))
             found += [symbol for symbol in every if symbol.kind is Kind.UNKNOWN]
-        elif not isinstance(part, OpInstance) or lasting(part) is None:
-            form = FORMS.get(type(part))
-            if form is not None:
-                waiting += reversed(form.parts(part))
     return found

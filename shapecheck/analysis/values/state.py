@@ -274,10 +274,11 @@ class _Joiner:
         mine, theirs = self.left, self.right
         others = theirs.heap
         self.heap = {r: c for r, c in mine.heap.items() if r in others and others[r] is c}
-        merged: dict[str, Value] = {}
+        merged = {**mine.vars}
         for name, value in mine.vars.items():
             other = theirs.vars.get(name, value)
-            merged[name] = value if other is value else self.value(value, other, (name,))
+            if other is not value:
+                merged[name] = self.value(value, other, (name,))
         for name, value in theirs.vars.items():
             merged.setdefault(name, value)
         return merged
@@ -285,8 +286,8 @@ class _Joiner:
     def state(self, variables: dict[str, Value]) -> State:
         """Join all else, and return the state with these variables."""
         mine, theirs, heap = self.left, self.right, self.heap
-        since = dict(theirs.since)
-        for name, line in mine.since.items():
+        since = {**theirs.since}
+        for name, line in () if mine.since == since else mine.since.items():
             if since.setdefault(name, line) < line:
                 since[name] = line
         for side in (mine.heap, theirs.heap):
