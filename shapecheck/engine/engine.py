@@ -98,8 +98,6 @@ class Engine(Generic[F]):
         Where other modules have changed, but nothing that was read of them, that is noted.
         """
         changed = self._changed(record)
-        if self._counts and record.covered is None:
-            return False
         if changed:
             if record.module in changed or self._stale(record, changed) != set():
                 return False
@@ -226,11 +224,7 @@ class Engine(Generic[F]):
         stale = self._stale(known, self._changed(known))
         if stale is None or known.grounds is None:
             return {}
-        return {
-            one.key: one
-            for one in known.grounds.parts
-            if stale.isdisjoint(one.rests_on) and not (self._counts and one.covered is None)
-        }
+        return {one.key: one for one in known.grounds.parts if stale.isdisjoint(one.rests_on)}
 
 
 def _covered(parts: Sequence[PartRecord]) -> Coverage | None:

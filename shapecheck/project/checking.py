@@ -54,13 +54,14 @@ class _Task:
 class _Checked:
     """What is found in a module, with how much work. `is_read`: it is Python that can be read.
 
-    `covered` is what is known of its tensors.
+    `covered` is what is known of its tensors, None where mypy's plugin checked it, which doesn't
+    count.
     """
 
     findings: list[Finding]
     is_read: bool = True
     tally: Tally = _NOTHING
-    covered: Coverage | None = None
+    covered: Coverage | None = NO_TENSORS
 
 
 def check(
@@ -97,8 +98,8 @@ def check(
         outcome.unread = 0  # nothing is left to tell them from
     outcome.silent = run.silent(tasks)
     outcome.effort = run.effort(sum((one.tally for one in every), _NOTHING), len(mine))
-    counted = (one.covered for one in every if one.covered is not None)
-    outcome.covered = sum(counted, NO_TENSORS)
+    outcome.covered = sum((one.covered for one in every if one.covered is not None), NO_TENSORS)
+    outcome.uncounted = sum(one.covered is None for one in every)
     outcome.remarks += run.notes
     found = list(dict.fromkeys(finding for one in every for finding in one.findings))
     outcome.exit_code = int(any(finding.is_error for finding in found))

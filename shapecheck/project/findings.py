@@ -68,7 +68,8 @@ class Outcome:
     read. `is_complete`: no error kept it from checking all of them. `silent`: how many functions
     there are, where no file says a shape. `descriptions`: what each error code is about.
     `remarks`: all that is to be said besides, line by line. `effort`: in words, what there was to
-    do. `covered`: what is known of the tensors, None where that wasn't counted.
+    do. `covered`: what is known of the tensors, None where that wasn't counted, and `uncounted` of
+    how many files it wasn't.
     """
 
     exit_code: int = 2
@@ -80,6 +81,7 @@ class Outcome:
     remarks: list[str] = field(default_factory=list)
     effort: str = ""
     covered: Coverage | None = None
+    uncounted: int = 0
 
     @property
     def advice(self) -> str | None:

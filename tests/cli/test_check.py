@@ -73,7 +73,7 @@ def test_only_shapes(attention: Project) -> None:
     assert done.stdout == (
         f"{SHAPE_ERROR}Found 1 error in 1 file (checked 1 source file)\n"
         "The shapes of 4 of 6 tensor expressions are known (66 %); what hides most of the others:\n"
-        "  2 what follows from errors: mend these\n"
+        "  2  what follows from errors: mend these\n"
     )
     assert done.returncode == 1
     attention.write({"attention.py": 'width: int = ""\n'})

@@ -30,7 +30,7 @@ from shapecheck.cli.check.known import known
                 {
                     Cause("parameter", "x"): 3,
                     Cause("parameter", "mask"): 4,
-                    Cause("parameter", "y"): 3,
+                    Cause("parameter", "(x @ y)"): 3,
                     Cause("library", "nowhere.to.be"): 6,
                     Cause("library", "nowhere.found"): 5,
                     Cause("library", "torchgen.gen"): 5,
@@ -40,18 +40,32 @@ from shapecheck.cli.check.known import known
             [
                 "The shapes of 0 of 30 tensor expressions are known (0 %); "
                 "what hides most of the others:",
-                "  11 nowhere: of a library that isn't installed here; "
+                "  11  nowhere: of a library that isn't installed here; "
                 "install it where shapecheck runs",
-                "  10 parameters without an annotation (mask, x and 1 more): `shapecheck annotate` "
-                "writes the shapes that their uses show",
-                "   5 torchgen: an untyped library; a signature file can say what it gives",
+                "  10  parameters without an annotation (mask, x @ y and 1 more): "
+                "`shapecheck annotate` writes the shapes that their uses show",
+                "   5  torchgen: an untyped library; a signature file can say what it gives",
             ],
         ),
     ],
 )
 def test_known(covered: Coverage | None, told: list[str]) -> None:
     """Causes of one kind are told together, and none against which nothing helps."""
-    assert list(known(covered)) == told
+    assert list(known(covered, 0)) == told
+
+
+def test_files_that_are_not_counted() -> None:
+    """What mypy's plugin kept isn't analysed again, which would count it."""
+    assert [*known(Coverage(), 2)] == []
+    (line,) = known(Coverage(2), 1)
+    assert line == (
+        "The shapes of all 2 tensor expressions are known, "
+        "without 1 file that mypy's plugin checked"
+    )
+    assert next(known(Coverage(1, 1), 2)) == (
+        "The shapes of 1 of 2 tensor expressions are known (50 %), without 2 files that mypy's "
+        "plugin checked"
+    )
 
 
 PROGRAM = {
@@ -80,7 +94,7 @@ def run():
 TOLD = """\
 No issues found in 2 source files
 The shapes of 10 of 16 tensor expressions are known (62 %); what hides most of the others:
-  6 sizes that depend on data, or on numbers that aren't known (x[...]): annotate what they are \
+  6  sizes that depend on data, or on numbers that aren't known (x[...]): annotate what they are \
 assigned to
 0 of 3 functions say a shape, so that only what their code shows is checked; `shapecheck annotate` \
 can find and write them

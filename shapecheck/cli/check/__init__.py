@@ -165,16 +165,13 @@ def _through_mypy(report: Report, options: Namespace) -> int:
 
 def _finish(report: Report, found: Iterable[Finding], outcome: Outcome, options: Namespace) -> int:
     """Print what is found, and how the run ended; return the exit code."""
-    from shapecheck.cli.check.known import known
-
     for finding in found:
         report.add(finding)
     if options.output != "text" and outcome.advice is not None:
         outcome.remarks.append(outcome.advice)
     report.finish(outcome, only_shapes=options.only_shapes or options.merge)
     sys.stdout.flush()
-    is_counted = options.output != "text"  # as text, it belongs to the report
-    for remark in (*outcome.remarks, *(known(outcome.covered) if is_counted else ())):
+    for remark in outcome.remarks:
         sys.stderr.write(f"{remark}\n")
     return outcome.exit_code
 

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from shapecheck.cli._causes import in_words, is_missing, is_standard
+from shapecheck.cli._commands import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,24 +49,28 @@ _STEPS: Final = {
 _INSTALL: Final = "install it where shapecheck runs"
 
 
-def known(covered: Coverage | None) -> Iterator[str]:
+def known(covered: Coverage | None, uncounted: int) -> Iterator[str]:
     """Yield what is known, line by line; nothing where there are no tensors, or none was counted.
 
-    What nothing helps against isn't told as a cause.
+    What nothing helps against isn't told as a cause. `uncounted`: how many files aren't counted.
     """
     if covered is None or not covered.tensors:
         return
+    but = f", without {plural(uncounted, 'file')} that mypy's plugin checked" if uncounted else ""
     if covered.known == covered.tensors:
-        whole = f"The shapes of all {covered.tensors:,} tensor expressions are known"
-        yield whole if covered.tensors > 1 else "The shape of the one tensor expression is known"
+        one = "The shape of the one tensor expression is known"
+        every = f"The shapes of all {covered.tensors:,} tensor expressions are known"
+        yield f"{every if covered.tensors > 1 else one}{but}"
         return
     share = 100 * covered.known // covered.tensors
-    found = f"{covered.known:,} of {covered.tensors:,} tensor expressions are known ({share} %)"
+    found = (
+        f"{covered.known:,} of {covered.tensors:,} tensor expressions are known ({share} %){but}"
+    )
     causes = _causes(covered)
     yield f"The shapes of {found}{'; what hides most of the others:' if causes else ''}"
     width = max((len(f"{count:,}") for _, count in causes), default=0)
     for words, count in causes:
-        yield f"  {count:>{width},} {words}"
+        yield f"  {count:>{width},}  {words}"
 
 
 def _causes(covered: Coverage) -> list[tuple[str, int]]:
@@ -96,7 +101,8 @@ def _told(kind: str, subject: str, causes: Counter[Cause]) -> str:
 def _examples(causes: Counter[Cause]) -> str:
     """Return the names that are most frequent among some causes, in brackets."""
     ranked = sorted(causes.items(), key=lambda one: (-one[1], one[0].subject))
-    names = list(dict.fromkeys(cause.subject for cause, _ in ranked if cause.subject))
+    subjects = (cause.subject for cause, _ in ranked if cause.subject)
+    names = list(dict.fromkeys(one[1:-1] if one[0] == "(" else one for one in subjects))
     if not names:
         return ""
     shown = ", ".join(names[:_MOST_NAMES])

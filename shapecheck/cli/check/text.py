@@ -84,7 +84,7 @@ class TextReport:
         if self._warnings:
             them = plural(self._warnings, "suspicion")
             self._console.print(f"{them}, which {'is' if self._warnings == 1 else 'are'} no error")
-        for line in known(run.covered):
+        for line in known(run.covered, run.uncounted):
             self._console.print(line, highlight=False)
         if run.advice is not None:
             self._console.print(run.advice)
