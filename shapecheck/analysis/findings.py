@@ -97,7 +97,7 @@ def covered(parts: Iterable[tuple[str, Coverage]]) -> Coverage:
     What isn't known because a function's result isn't, is so for the reason that this one has.
     """
     parts = list(parts)
-    found = sum((one for _, one in parts), NO_TENSORS)
+    found = Coverage.of_all(one for _, one in parts)
     gives = {key: one.gives for key, one in parts if one.gives is not None}
     reasons: Counter[Cause] = Counter()
     for cause, count in found.reasons.items():

@@ -8,7 +8,7 @@ are another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
@@ -127,14 +127,17 @@ class Coverage:
         """The number of tensor-valued expressions."""
         return self.known + self.partial + self.unknown
 
-    def __add__(self, other: Coverage) -> Coverage:
-        """Return what is known of both together."""
-        return Coverage(
-            self.known + other.known,
-            self.partial + other.partial,
-            self.unknown + other.unknown,
-            Counter(self.reasons) + Counter(other.reasons),
-        )
+    @classmethod
+    def of_all(cls, some: Iterable[Coverage]) -> Coverage:
+        """Return what is known of several together."""
+        known = partial = unknown = 0
+        reasons: Counter[Cause] = Counter()
+        for one in some:
+            known += one.known
+            partial += one.partial
+            unknown += one.unknown
+            reasons.update(one.reasons)
+        return cls(known, partial, unknown, reasons)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,12 +40,12 @@ def _is_installed(name: str) -> bool:
 
 def is_standard(cause: Cause) -> bool:
     """Whether something comes from Python's own library, of which there is no more to know."""
-    return cause.kind == "library" and _root(cause) in sys.stdlib_module_names
+    return cause.kind == "library" and root_of(cause) in sys.stdlib_module_names
 
 
 def is_missing(cause: Cause) -> bool:
     """Whether something comes from a library that isn't installed here."""
-    return cause.kind == "library" and not is_standard(cause) and not _is_installed(_root(cause))
+    return cause.kind == "library" and not is_standard(cause) and not _is_installed(root_of(cause))
 
 
 def in_words(cause: Cause) -> str:
@@ -58,5 +58,6 @@ def in_words(cause: Cause) -> str:
     return words.format(cause.subject)
 
 
-def _root(cause: Cause) -> str:
+def root_of(cause: Cause) -> str:
+    """Return the library that a cause is about."""
     return cause.subject.partition(".")[0]

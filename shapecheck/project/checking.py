@@ -98,7 +98,7 @@ def check(
         outcome.unread = 0  # nothing is left to tell them from
     outcome.silent = run.silent(tasks)
     outcome.effort = run.effort(sum((one.tally for one in every), _NOTHING), len(mine))
-    outcome.covered = sum((one.covered for one in every if one.covered is not None), NO_TENSORS)
+    outcome.covered = Coverage.of_all(one.covered for one in every if one.covered is not None)
     outcome.uncounted = sum(one.covered is None for one in every)
     outcome.remarks += run.notes
     found = list(dict.fromkeys(finding for one in every for finding in one.findings))

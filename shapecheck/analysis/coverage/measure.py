@@ -33,7 +33,7 @@ def of_function(analysis: Analysis, function: Function) -> Coverage:
     """Count what is known in a function, and in those that are nested in it."""
     assert is_def(function.node)
     codes = [code for _, code in _codes(analysis, function, "")]
-    found = sum((code.coverage() for code in codes), Coverage())
+    found = Coverage.of_all(code.coverage() for code in codes)
     return replace(found, gives=codes[0].why_result())
 
 
@@ -44,8 +44,9 @@ def of_own_code(analysis: Analysis) -> Coverage:
 
 def bodies(analysis: Analysis) -> list[Body]:
     """Return what is seen in a module's own code, and in each of its functions, in order."""
-    found = [Body("", 1, False, _own_code(analysis).seen())]
-    for name, code in _inner(analysis, within(analysis.module.tree.body), ""):
+    own = _own_code(analysis)
+    found = [Body("", 1, False, own.seen())]
+    for name, code in _inner(analysis, own.nodes, ""):
         function = code.function
         assert function is not None
         annotated = declarations.declaration(function).shaped
@@ -54,12 +55,7 @@ def bodies(analysis: Analysis) -> list[Body]:
 
 
 def _own_code(analysis: Analysis) -> _Code:
-    body = analysis.module.tree.body
-    return _Code(analysis, [node for node in body if not _is_apart(node)], None)
-
-
-def _is_apart(node: ast.AST) -> bool:
-    return is_def(node) or isinstance(node, ast.ClassDef)
+    return _Code(analysis, analysis.module.tree.body, None)
 
 
 def _codes(analysis: Analysis, function: Function, name: str) -> Iterator[tuple[str, _Code]]:

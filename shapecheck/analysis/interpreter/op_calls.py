@@ -104,7 +104,7 @@ def apply(
     named = {key: plain(frame, value, signature.takes_arrays) for key, value in kwargs.items()}
     facts = frame.state.facts
     before = facts.copy()
-    instance = None if layer is None else _with_parts(layer.attrs)
+    instance = None if layer is None else with_parts(layer.attrs)
     values = (*given, *named.values(), layer)
     under = facts.under_unknown_condition, facts.features
     seen = view(values, {}, facts, signature.name, len(given), *named, *under)
@@ -183,7 +183,7 @@ def apply(
         return _listed(frame, rest)
 
 
-def _with_parts(attrs: Mapping[str, Value]) -> Mapping[str, Value]:
+def with_parts(attrs: Mapping[str, Value]) -> Mapping[str, Value]:
     """Return attributes as rules see them: a module that a module is made of is its attributes."""
     if not any(type(one) is OpInstance for one in attrs.values()):
         return attrs

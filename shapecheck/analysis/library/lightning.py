@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import shapecheck.dims as dims
@@ -52,12 +52,17 @@ def _trainer(frame: Frame, call: LibraryCall) -> Value:
 
 @caller(*(f"{trainer}.{name}" for trainer in _TRAINERS for name in _BY_LOADER))
 def _run(frame: Frame, call: LibraryCall) -> Value:
-    loaders = [*call.args[1:], *(v for n, v in call.kwargs.items() if n.endswith(_LOADERS))]
-    _go_through(frame, call.name, call.get(0, "model"), loaders, call.node)
+    names = (*_LOADERS[call.name], "datamodule")
+    given = {name: call.get(at, name) for at, name in enumerate(names, start=1)}
+    _go_through(frame, call.name, call.get(0, "model"), given, call.node)
     return UNKNOWN
 
 
-_LOADERS: Final = ("dataloader", "dataloaders", "datamodule")
+_LOADERS: Final = {
+    "fit": ("train_dataloaders", "val_dataloaders"),
+    **dict.fromkeys(("validate", "test", "predict"), ("dataloaders",)),
+}
+"""The parameters of a trainer's methods that are given loaders, in their order."""
 
 
 @stands_for("lightning.pytorch.trainer.trainer", *(f"Trainer.{name}" for name in _BY_LOADER))
@@ -65,26 +70,25 @@ _LOADERS: Final = ("dataloader", "dataloaders", "datamodule")
 def _run_installed(frame: Frame, bound: Named, node: ast.expr) -> Value:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return UNKNOWN
-    loaders = [value for name, value in bound.items() if name.endswith(_LOADERS)]
-    _go_through(frame, node.func.attr, bound["model"], loaders, node)
+    _go_through(frame, node.func.attr, bound["model"], bound, node)
     return UNKNOWN
 
 
 def _go_through(
-    frame: Frame, method: str, model: Value, loaders: Iterable[Value], node: ast.Call
+    frame: Frame, method: str, model: Value, bound: Mapping[str, Value], node: ast.Call
 ) -> None:
     """Give the batches of each loader to its step; loaders that aren't given are asked for."""
-    given: list[Value] = [loader for loader in loaders if loader is not None]
+    given = [bound.get(name) for name in _LOADERS[method]]
     owner: Value = model
-    for one in given:
+    for one in (*given, bound.get("datamodule")):
         content = frame.state.instance_of(one)
         if content is not None and find_method(content.cls, "setup") is not None:
             owner, given = one, []
     for name in ("prepare_data", "setup"):
         special(frame, owner, name, [method] if name == "setup" else [], node)
     for at, (source, step) in enumerate(_BY_LOADER[method]):
-        loader = given[at] if at < len(given) else NOTHING
-        if loader is NOTHING:
+        loader = given[at] if at < len(given) else None
+        if loader is None:
             loader = special(frame, owner, source, [], node)
         _steps(frame, model, step, loader, node)
 

@@ -6,6 +6,7 @@ import ast
 from typing import Final, NamedTuple
 
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.interpreter.op_calls import with_parts
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
 from shapecheck.analysis.program.syntax import elements
 from shapecheck.analysis.suspicions.batch_names import is_batch_first, known_batch
@@ -102,8 +103,7 @@ def _steps_first(frame: Frame, node: ast.expr, call: OpCall) -> _Layer | None:
     if not isinstance(layer, OpInstance) or _is_put_in(frame, source.args[0]):
         return None
     name = layer.cls.name.rpartition(".")[2]
-    attrs = {n: one.attrs if isinstance(one, OpInstance) else one for n, one in layer.attrs.items()}
-    if name not in _LAYERS or is_batch_first(attrs) is not False:
+    if name not in _LAYERS or is_batch_first(with_parts(layer.attrs)) is not False:
         return None
     if (unpacked is None) is (name in (*RECURRENT, "MultiheadAttention")):
         return None

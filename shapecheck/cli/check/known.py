@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from shapecheck.cli._causes import in_words, is_missing, is_standard
+from shapecheck.cli._causes import in_words, is_missing, is_standard, root_of
 from shapecheck.cli._commands import plural
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _causes(covered: Coverage) -> list[tuple[str, int]]:
             continue
         subject = "" if cause.kind in _MANY else cause.subject
         if cause.kind == "library":
-            subject = subject.partition(".")[0]
+            subject = root_of(cause)
         groups.setdefault((cause.kind, subject), Counter())[cause] += count
     ranked = sorted(groups.items(), key=lambda one: (-one[1].total(), one[0]))
     return [
@@ -94,7 +95,7 @@ def _told(kind: str, subject: str, causes: Counter[Cause]) -> str:
     if kind in _MANY:
         return f"{_MANY[kind]}{_examples(causes)}: {_STEPS[kind]}"
     cause, _ = max(causes.items(), key=lambda one: (one[1], one[0].subject))
-    words = in_words(cause if kind == "rule" else type(cause)(cause.kind, subject))
+    words = in_words(replace(cause, subject=subject))
     return f"{words}; {_INSTALL if is_missing(cause) else _STEPS[kind]}"
 
 

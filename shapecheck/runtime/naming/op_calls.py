@@ -159,7 +159,7 @@ class Question:
             if numbers_in:
                 number = sum(numbers_in)
                 item = item - number + self._any_number(number)
-            for one in {*parts} if many else ():
+            for one in dict.fromkeys(parts) if many else ():
                 times = parts.count(one)
                 if times > 2 and isinstance(one, Size):
                     item = item - one * times + one * self._any_number(times, "parts")
