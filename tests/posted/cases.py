@@ -62,12 +62,13 @@ def run(program: str) -> str:
     return printed.getvalue()
 
 
-def analysed(program: str) -> list[Diagnostic]:
-    """Return the errors and suspicions about a program, of which the driver isn't given."""
-    text, _, _ = program.partition(DRIVER)
-    return [one for one in said_of(text) if one.severity != "note"]
+def analysed(program: str, *, driven: bool = False) -> list[Diagnostic]:
+    """Return the errors and suspicions about a program, `driven` with its driver, or without."""
+    text, _, driver = program.partition(DRIVER)
+    given = text + (driver if driven else "")
+    return [one for one in said_of(given) if one.severity != "note"]
 
 
-def verdict(program: str) -> str | None:
+def verdict(program: str, *, driven: bool = False) -> str | None:
     """Return the severity of the worst that the analysis says of a program."""
-    return min((one.severity for one in analysed(program)), default=None)
+    return min((one.severity for one in analysed(program, driven=driven)), default=None)

@@ -35,8 +35,16 @@ def test_the_wrong_one_fails_and_the_right_one_runs(case: Case) -> None:
 
 
 @each_open
-def test_the_right_one_is_quiet(case: Case) -> None:
-    assert not [f"{one.span.line}: {one.message}" for one in analysed(case.right)]
+@pytest.mark.parametrize("driven", (False, True), ids=("alone", "driven"))
+def test_the_right_one_is_quiet(case: Case, driven: bool) -> None:
+    said = analysed(case.right, driven=driven)
+    assert not [f"{one.span.line}: {one.message}" for one in said]
+
+
+@each_open
+def test_a_crash_is_foreseen_where_the_driver_is_given(case: Case) -> None:
+    if case.crashes:
+        assert verdict(case.wrong, driven=True) == "error"
 
 
 def test_what_is_found_stays_found(request: pytest.FixtureRequest) -> None:

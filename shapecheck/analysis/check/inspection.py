@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shapecheck.analysis.check import module as checking
-from shapecheck.analysis.check.parts import check, parts_of
+from shapecheck.analysis.check.parts import check_watched, parts_of
 from shapecheck.analysis.coverage import measure
 from shapecheck.analysis.coverage import unread as looking
 from shapecheck.analysis.coverage.watching import Watcher
@@ -16,7 +16,7 @@ def look(source: Source, host: Host, options: Options) -> list[Body]:
     apart = _Apart(host)  # a program doesn't keep its host
     module = checking.begun(source, apart, options)
     watcher = Watcher(module)
-    found = [check(module, part, watcher=watcher)[0] for part in parts_of(module)]
+    found = [check_watched(module, part, watcher) for part in parts_of(module)]
     return measure.bodies(watcher.analysis(group for one in found for group in one.groups))
 
 

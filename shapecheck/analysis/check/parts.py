@@ -10,7 +10,6 @@ import ast
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -84,31 +83,29 @@ def parts_of(module: Module) -> list[Part]:
     return found
 
 
-def check(
-    module: Module, part: Part, *, apart: bool = False, watcher: Watcher | None = None
-) -> tuple[Findings, set[Ground]]:
+def check(module: Module, part: Part, *, apart: bool = False) -> tuple[Findings, set[Ground]]:
     """Check a part of a module; return what is said of it, and what that rests on.
 
     `apart`: what calls lead to is left out where it is said of another function of the module.
-    A `watcher` sees what each expression is worth.
     """
     program, key = module.program, (module.name, part.key)
     memory = program.memory
     memory.begin_part()
-    known = program.checked.get(key) if watcher is None else None
+    known = program.checked.get(key)
     if known is not None and memory.is_sound(known):
         return Findings(), grounds(known.held)
-    reporter = module.reporter = Reporter(module.lines)
-    try:
-        with nullcontext() if watcher is None else observing(program, watcher):
-            part.check()
-        found = Findings(reporter.groups(), tuple(_led(module, reporter, apart)))
-    finally:
-        module.reporter = None
+    found = _findings(module, part, apart)
     program.checked.pop(key, None)
     if memory.stays and not found:
         program.checked[key] = memory.grounds()
     return found, grounds(memory.asked)
+
+
+def check_watched(module: Module, part: Part, watcher: Watcher) -> Findings:
+    """Check a part of a module while a watcher sees what each expression is worth."""
+    module.program.memory.begin_part()
+    with observing(module.program, watcher):
+        return _findings(module, part, apart=False)
 
 
 def check_counting(module: Module, part: Part) -> tuple[Findings, set[Ground], Coverage]:
@@ -117,7 +114,7 @@ def check_counting(module: Module, part: Part) -> tuple[Findings, set[Ground], C
     A defect in counting hides nothing of what is found.
     """
     watcher = Watcher(module)
-    found, _ = check(module, part, watcher=watcher)
+    found = check_watched(module, part, watcher)
     try:
         covered = part.covered(watcher.analysis(found.groups))
     except Exception:
@@ -125,6 +122,15 @@ def check_counting(module: Module, part: Part) -> tuple[Findings, set[Ground], C
             raise
         covered = NO_TENSORS
     return found, grounds(module.program.memory.asked), covered
+
+
+def _findings(module: Module, part: Part, apart: bool) -> Findings:
+    reporter = module.reporter = Reporter(module.lines)
+    try:
+        part.check()
+        return Findings(reporter.groups(), tuple(_led(module, reporter, apart)))
+    finally:
+        module.reporter = None
 
 
 def _led(module: Module, reporter: Reporter, apart: bool) -> Iterator[Led]:

@@ -212,7 +212,8 @@ class Causes:
         plain = Cause("attribute", full)
         if cls.module is not self._analysis.module or cls.node in self._busy:
             return plain
-        each = ((method, _assigned(method, f"self.{name}")) for method in defs(body_of(cls.node)))
+        stored, methods = cls.module.syntax.stored, defs(body_of(cls.node))
+        each = ((one, _assigned(one, f"self.{name}")) for one in methods if name in stored(one))
         assigned = [(method, values) for method, values in each if values]
         for node, values in assigned:
             function, busy = Function(node, cls.module, cls), self._busy | {cls.node}
@@ -315,12 +316,9 @@ class Causes:
             return Cause("name", name)
         if not self._analysis.module.program.table.knows(root):
             return Cause("library", name)
-        is_known = self._rule(name) or self._is_module(name) or follows(name)
+        is_module = self._analysis.module.program.table.describes(name)
+        is_known = self._rule(name) or is_module or follows(name)
         return None if is_known else Cause("rule", name)
-
-    def _is_module(self, name: str) -> bool:
-        every = self._analysis.module.program.table.all_names()
-        return any(one.startswith(f"{name}.") for one in every)
 
     def _rule(self, name: str) -> bool:
         table = self._analysis.module.program.table
