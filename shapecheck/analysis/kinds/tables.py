@@ -172,7 +172,7 @@ def _at(frame: Frame, held: Table, index: Value) -> Value:
             case int():
                 continue
             case slice():
-                left.append(axis if part == slice(None) else _cut(axis, part))
+                left.append(axis if part == slice(None) else _cut(frame, axis, part))
             case _:
                 several = _several(frame, part)
                 if several is None:
@@ -181,13 +181,21 @@ def _at(frame: Frame, held: Table, index: Value) -> Value:
     return table(*left) if left else UNKNOWN
 
 
-def _cut(axis: Item, part: slice) -> IntSize:
-    """Return how many items a slice leaves of an axis."""
+def _cut(frame: Frame, axis: Item, part: slice) -> IntSize:
+    """Return how many items a slice leaves of an axis.
+
+    One whose size isn't known is supposed to be as long as the slice has it.
+    """
+    size = frame.state.facts.size(_size(axis))
+    if isinstance(size, int):
+        bounds = (part.start, part.stop, part.step)
+        is_told = all(one is None or type(one) is int for one in bounds) and part.step != 0
+        return len(range(size)[part]) if is_told else dims.unknown()
     match part:
         case slice(start=None, stop=int() as stop, step=None) if stop < 0:
-            return _size(axis) + stop
+            return size + stop
         case slice(start=int() as start, stop=None, step=None) if start > 0:
-            return _size(axis) - start
+            return size - start
         case slice(start=int() as start, stop=int() as stop, step=None) if 0 <= start <= stop:
             return stop - start
     return dims.unknown()
