@@ -9,7 +9,7 @@ from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.check import tensor_evidence
 from shapecheck.analysis.check.ahead import ahead
 from shapecheck.analysis.program.model import Function, Value, literal
-from shapecheck.analysis.values.model import OneOf, own_size
+from shapecheck.analysis.values.model import OneOf, opened, own_size
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import Sym
 from shapecheck.shapes import Run, Shape, Tensor
@@ -43,15 +43,3 @@ def any_tensor(param: declarations.Parameter, axes: Sym) -> Value:
     """Return a tensor of any axes, or that or None where a parameter may be left out."""
     tensor = Tensor(Shape((Run(axes),)))
     return tensor if param.default is None else OneOf((tensor, None))
-
-
-def opened(value: Value, axes: Callable[[], Sym], every: bool = False) -> Value:
-    """Return a value in which tensors of unknown shape, or `every` one, have any axes."""
-    match value:
-        case Tensor(shape=shape, dtype=dtype) if every or shape.opaque:
-            return Tensor(Shape((Run(axes()),)), dtype)
-        case OneOf(options=before):
-            after = tuple(opened(option, axes, every) for option in before)
-            if any(new is not old for new, old in zip(after, before, strict=True)):
-                return OneOf(after)
-    return value

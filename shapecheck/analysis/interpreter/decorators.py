@@ -13,7 +13,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import CALLERS, TRANSPARENT
 from shapecheck.analysis.program.model import NOTHING, Dotted, Function, Value
 from shapecheck.analysis.program.syntax import Def, is_def, name_of, names_in
-from shapecheck.analysis.values.model import Argument, Context, Partial, Ref
+from shapecheck.analysis.values.model import Argument, Context, Partial, Ref, options
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
 
@@ -113,12 +113,20 @@ def _keep_around(wrapper: Function, seen: set[Function]) -> None:
 
 
 def _apply(frame: Frame, decorator: ast.expr, name: str, value: Function) -> Value:
-    """Return what one decorator makes of a function."""
+    """Return what one decorator makes of a function: each that it may be the same, or unknown."""
+    made = frame.hush(Frame.eval, decorator)
+    first, *others = (_applied(frame, one, decorator, name, value) for one in options(made))
+    return first if all(other == first for other in others) else UNKNOWN
+
+
+def _applied(frame: Frame, made: Value, decorator: ast.expr, name: str, value: Function) -> Value:
     found: Value = NOTHING
-    match frame.hush(Frame.eval, decorator):
+    match made:
         case Context():
             return value
-        case (Dotted(name=caller) | Partial(function=Dotted(name=caller))) as made if (
+        case Dotted(name=keeper) | Partial(function=Dotted(name=keeper)) if keeper in _KEEP:
+            return value
+        case Dotted(name=caller) | Partial(function=Dotted(name=caller)) if (
             caller in CALLERS  # `@vmap`, `@partial(vmap, out_dims=1)`
         ):
             return frame.hush(call_at, made, decorator, name, [value])

@@ -32,6 +32,7 @@ from shapecheck.analysis.values.model import (
     Instance,
     Ref,
     names_of,
+    opened,
 )
 from shapecheck.blame import Blame
 from shapecheck.dims import Sym
@@ -194,13 +195,18 @@ def _says_more(frame: Frame, declared: TensorDecl, value: Tensor) -> bool:
 def declared_as(
     frame: Frame, owner: Ref, content: Instance, name: str, declared: Declared
 ) -> Value:
-    """Return what a field is declared to be, in terms of the instance's own names."""
+    """Return what a field is declared to be, in terms of the instance's own names.
+
+    A tensor of which no axis is told may be any, as a parameter may.
+    """
     origin = names_of(content.path or str(owner.serial), "fields")
-    return fitting.declare(
+    path = content.path + f".{name}" if content.path else name
+    value = fitting.declare(
         frame,
         declared,
-        content.path + f".{name}" if content.path else name,
+        path,
         Matcher(frame.state.facts),
         lambda text: dims.own(text, origin),
         lambda text: Run(Sym(text, dims.Kind.UNKNOWN, origin)),
     )
+    return opened(value, lambda: Sym.untold(str(path)))

@@ -276,6 +276,19 @@ def _copied(frame: Frame, value: Value) -> Value:
     return frame.state.new(content) if content is not None else value
 
 
+@function(
+    "beartype.beartype",
+    "functools.cache",
+    "functools.lru_cache",
+    "jaxtyping.jaxtyped",
+    "typeguard.typechecked",
+)
+def _kept(frame: Frame, call: LibraryCall) -> Value:
+    """A decorator that changes nothing gives the function; one of its kind, with options alone."""
+    has_function = bool(call.args) and type(call.args[0]) is not int
+    return call.args[0] if has_function else Partial(Dotted("beartype.beartype"), (), ())
+
+
 @function("contextlib.nullcontext", "contextlib.closing")
 def _nullcontext(frame: Frame, call: LibraryCall) -> Value:
     return Context(call.get(0, "enter_result"), swallows=False)

@@ -114,6 +114,8 @@ class Module:
                 return Class(cls, self)
             case ast.Assign() as last if self.syntax.is_unconditional(last):
                 return self._assigned(name, nodes)
+        if (chosen := self.syntax.chosen(name)) is not None:
+            return self.program.evaluate(self, chosen, {}, self.is_constant(name))
         # One of several imports, under `try` and `if`: the first, which is what authors prefer.
         imports = (one for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom)))
         imported = next(imports, None)

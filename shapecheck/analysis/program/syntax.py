@@ -543,6 +543,22 @@ class Syntax:
         NOTED.readings.add(self.reading(f"name {name}"))
         return self.bindings.get(name, [])
 
+    def chosen(self, name: str) -> ast.IfExp | None:
+        """Return what an `if` binds a global name to, one thing or the other, as an expression.
+
+        None where anything else binds it, too, or where one way of the `if` doesn't.
+        """
+        nodes = self.bindings.get(name, [])
+        if len(nodes) < 2 or any(map(self.is_unconditional, nodes)):
+            return None
+        places = (node.lineno for node in nodes)
+        first, last = min(places), max(node.lineno for node in nodes)
+        around = (n for n in self.tree.body if n.lineno < first and last <= (n.end_lineno or 0))
+        match next(around, None):
+            case ast.If() as statement:
+                return _choice(statement, frozenset(nodes))
+        return None
+
     def is_unconditional(self, node: ast.stmt) -> bool:
         """Whether a statement that binds a global name is no part of another one."""
         return node in self._unconditional
@@ -579,6 +595,8 @@ class Syntax:
         for node in self.bindings.get(name, ()):
             yield "always" if self.is_unconditional(node) else "perhaps"
             yield from said(node, self.lines.spelled, head=True)
+        if (chosen := self.chosen(name)) is not None:
+            yield self.lines.spelled(chosen)
         yield f"reassigned: {self.survey.reassigned[name]}, *: {'*' in self.bindings}"
         if name in self.survey.changed:
             yield "changed"
@@ -734,6 +752,26 @@ def _does_something(node: ast.stmt) -> bool:
         case ast.For() | ast.While() | ast.Expr(value=ast.Call()):
             return True
     return False
+
+
+def _choice(node: ast.If, nodes: AbstractSet[ast.stmt]) -> ast.IfExp | None:
+    """Return what all statements that bind a name do, where each way of an `if` has just one."""
+    ways: list[ast.expr] = []
+    left = set(nodes)
+    for block in (node.body, node.orelse):
+        match [one for one in block if one in nodes] or block:
+            case [ast.Assign(targets=[ast.Name()], value=value) as one] if one in nodes:
+                left.discard(one)
+                ways.append(value)
+            case [ast.If() as inner]:  # `elif`
+                within = {one for one in nodes if inner.lineno <= one.lineno}
+                chosen = _choice(inner, within)
+                left -= within
+                if chosen is not None:
+                    ways.append(chosen)
+    if left or len(ways) < 2:
+        return None
+    return ast.copy_location(ast.IfExp(node.test, *ways), node)
 
 
 def flatten(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

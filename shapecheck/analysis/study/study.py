@@ -16,7 +16,7 @@ from typing import Final
 
 from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.check.ahead import ahead, is_annotated
-from shapecheck.analysis.check.bare_parameters import any_tensor, opened
+from shapecheck.analysis.check.bare_parameters import any_tensor
 from shapecheck.analysis.check.module import program_of, without_collecting
 from shapecheck.analysis.check.parts import functions as functions_of
 from shapecheck.analysis.check.parts import nested
@@ -38,6 +38,7 @@ from shapecheck.analysis.values.model import (
     ListContent,
     OneOf,
     Path,
+    opened,
     options,
     own_size,
 )

@@ -24,7 +24,7 @@ from shapecheck.dtypes import ANY, DTypes
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Opaque, as_size
 from shapecheck.ops.saying import one_of_kind
-from shapecheck.shapes import Tensor
+from shapecheck.shapes import Run, Shape, Tensor
 from shapecheck.signatures import OpClass
 
 _Key = TypeVar("_Key")
@@ -142,6 +142,18 @@ def options(value: Value) -> tuple[Value, ...]:
 def each_of(value: Value) -> tuple[Value, ...]:
     """Return the items of a tuple, and anything else as the only one."""
     return value if isinstance(value, tuple) else (value,)
+
+
+def opened(value: Value, axes: Callable[[], Sym], every: bool = False) -> Value:
+    """Return a value in which tensors of unknown shape, or `every` one, have any axes."""
+    match value:
+        case Tensor(shape=shape, dtype=dtype) if every or shape.opaque:
+            return Tensor(Shape((Run(axes()),)), dtype)
+        case OneOf(options=before):
+            after = tuple(opened(option, axes, every) for option in before)
+            if any(new is not old for new, old in zip(after, before, strict=True)):
+                return OneOf(after)
+    return value
 
 
 def tensor_of(value: Value) -> Tensor | None:
