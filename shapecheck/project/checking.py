@@ -143,7 +143,7 @@ class _Run:
             if not error.is_name or settings.explicit_package_bases:
                 raise
             settings = _by_path(settings)
-            found = targets.find(settings, self._folders)
+            found = targets.find(settings, self._folders, any_name=True)
         tasks: dict[tuple[str, str], _Task] = {}
         for task in self._together(list(targets.each_once(found, settings.files)), settings):
             tasks.setdefault((os.path.abspath(task.module.path), task.module.name), task)  # noqa: PTH100
@@ -160,7 +160,7 @@ class _Run:
             followed = modules.followed(by_name=can_name)
             if modules.are_misnamed and can_name:
                 paths = {target.path for target in group}
-                again = targets.find(_by_path(settings), self._folders)
+                again = targets.find(_by_path(settings), self._folders, any_name=True)
                 yield from self._together(
                     (target for target in again if target.path in paths), _by_path(settings)
                 )

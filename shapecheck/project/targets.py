@@ -35,14 +35,15 @@ class Target:
     base: str | None
 
 
-def find(settings: Settings, folders: Folders) -> list[Target]:
+def find(settings: Settings, folders: Folders, *, any_name: bool = False) -> list[Target]:
     """Find all that the settings name, else all in this folder.
 
+    Under `any_name` a folder of a name that Python can't import is no package, whatever is in it.
     Raises `TargetError` where something isn't there, or can't be named.
     """
     if settings.packages or settings.modules:
         return list(_Packages(settings, folders).targets())
-    return list(_Finder(settings, folders).targets(settings.files or (".",)))
+    return list(_Finder(settings, folders, any_name).targets(settings.files or (".",)))
 
 
 def each_once(targets: Iterable[Target], named: Sequence[str]) -> Iterator[Target]:
@@ -63,9 +64,10 @@ def groups(targets: Iterable[Target]) -> list[list[Target]]:
 class _Finder:
     """Finds files in folders, and names their modules by the folders that they are in."""
 
-    def __init__(self, settings: Settings, folders: Folders) -> None:
+    def __init__(self, settings: Settings, folders: Folders, any_name: bool) -> None:
         self._settings = settings
         self._folders = folders
+        self._any_name = any_name
         self._excluded = Excluded(settings)
         self._bases = None
         if settings.explicit_package_bases:
@@ -127,6 +129,8 @@ class _Finder:
         init = self._folders.init_file(folder)
         if init is not None:
             if not name.isidentifier():
+                if self._any_name:
+                    return None
                 message = f"{name} contains {init} but is not a valid Python package name"
                 raise TargetError(message, is_name=True)
             above, base = self._package(parent) or ("", parent)

@@ -35,7 +35,7 @@ def test_the_wrong_one_fails_and_the_right_one_runs(case: Case) -> None:
 
 
 @each_open
-@pytest.mark.parametrize("driven", (False, True), ids=("alone", "driven"))
+@pytest.mark.parametrize("driven", [False, True], ids=("alone", "driven"))
 def test_the_right_one_is_quiet(case: Case, driven: bool) -> None:
     said = analysed(case.right, driven=driven)
     assert not [f"{one.span.line}: {one.message}" for one in said]
