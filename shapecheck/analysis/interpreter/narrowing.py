@@ -12,7 +12,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.truth import compared, equal, identical, instance_of, truth
 from shapecheck.analysis.program.declared import ArrayDecl, ClassDecl, TensorDecl
 from shapecheck.analysis.program.model import Dotted, Value
-from shapecheck.analysis.program.syntax import names_in
+from shapecheck.analysis.program.syntax import name_of, names_in
 from shapecheck.analysis.values.model import (
     OneOf,
     Path,
@@ -211,6 +211,7 @@ def _identity(frame: Frame, left: ast.expr, a: Value, b: Value) -> Paths:
         return _decided(frame, known)
     if b is not None:
         return _unread(frame)
+    _take_in(frame, left)
     none, some = frame.fork(), frame.state
     match a:
         case OneOf(options=options) if None in options:
@@ -247,6 +248,16 @@ def _dtypes(frame: Frame, left: ast.expr, a: DType, b: DType) -> Paths:
                 if single:
                     no.vars[name] = replace(tensor, dtype=tensor.dtype & ~b.dtypes)
     return yes, no
+
+
+def _take_in(frame: Frame, node: ast.expr) -> None:
+    """Have a variable from outside of a body among its own before its paths part.
+
+    On one of them more is found out of it, and behind both of them it is what it may be on either.
+    """
+    name = name_of(node)
+    if name is not None and name not in frame.state.vars:
+        frame.state.vars[name] = frame.lookup(name)
 
 
 def refine(state: State, node: ast.expr, value: Value) -> None:
@@ -401,6 +412,7 @@ def _isinstance(frame: Frame, node: ast.expr, kind: ast.expr) -> Paths:
 
 def _taught(frame: Frame, node: ast.expr, declared: TensorDecl, value: Value) -> Paths:
     """Split on whether a value has a shape; where it has, that is learned."""
+    _take_in(frame, node)
     yes, no = frame.fork(), frame.state
     frame.resume(yes)
     refine(frame.state, node, fitting.teach(frame, declared, value, node))
@@ -417,6 +429,8 @@ def of_kind(frame: Frame, node: ast.expr | None, value: Value, kind: ast.expr) -
     sure = tuple(option for option, verdict in verdicts if verdict)
     holds = sure or tuple(option for option, verdict in verdicts if verdict is None)
     fails = tuple(option for option, verdict in verdicts if verdict is not True)
+    if node is not None:
+        _take_in(frame, node)
     yes, no = _sorted(frame, node if isinstance(value, OneOf) else None, holds, fails)
     declared = reader(frame.module).read(kind)
     if yes is not None and node is not None and not sure and UNKNOWN in options(value):

@@ -320,8 +320,11 @@ def joined_stack(call: Call, tensors: Value, **rest: Value) -> Value:
         if shape.rank is None and shape.least_rank < least:
             return Tensor(Shape.unknown(), promote_all(parts))
         found.append(Tensor(raised(shape, least, ahead), part.dtype))
-    if found and found[0].shape.rank == 1:
+    ranks = {one.shape.rank for one in found}
+    if 1 in ranks:
         axis = 0
+    elif ranks == {None} and min(one.shape.least_rank for one in found) <= 1:
+        return Tensor(Shape.unknown(), promote_all(parts))  # vectors, or not
     return concatenate(call, found, axis)
 
 
