@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Collection, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, ClassVar, Final
 from weakref import WeakValueDictionary
@@ -162,7 +162,8 @@ class LeftOpen(Unknown):
 class Untold(Origin):
     """A dimension, or a row of them, of a tensor of which no annotation says any.
 
-    It has those that are used. What the program calls one of them is a size of this `tensor`.
+    It has those that are used. What the program calls one of them is a size of this `tensor`, which
+    is a symbol where it is the result of an op and may have other dimensions than its operands.
     `is_batch`: it is there because layers are most often given batches. `counts_items`: it is then
     the number of items, and not that of steps, which some layers take first.
     """
@@ -180,6 +181,16 @@ class Untold(Origin):
     def stretches(self) -> bool:
         """Whether a row of dimensions has those that are used of it."""
         return True
+
+    @property
+    def symbols(self) -> tuple[Sym, ...]:
+        """What the tensor goes by, where that is a symbol."""
+        return (self.tensor,) if isinstance(self.tensor, Sym) else ()
+
+    def following(self, renamed: Callable[[Sym], Sym]) -> Origin:
+        """Return the same of what the tensor goes by there."""
+        tensor = self.tensor
+        return replace(self, tensor=renamed(tensor)) if isinstance(tensor, Sym) else self
 
     def again(self) -> Origin:
         """Return the same."""
@@ -325,6 +336,10 @@ class Sym:
         """Return a new row of dimensions of a tensor of which no annotation says any."""
         return cls.distinct("...", Kind.UNKNOWN, Untold(tensor))
 
+    def of_result(self) -> Sym:
+        """Return a new row of which as much is said as of this one, of another tensor's."""
+        return Sym.untold(Sym.fresh()) if isinstance(self.origin, Untold) else self.again()
+
     def again(self, name: str = "") -> Sym:
         """Return a new unknown of which as much is said as of this one, by another name perhaps."""
         return Sym.distinct(name or self.name, Kind.UNKNOWN, self.origin.again())
@@ -422,6 +437,8 @@ class Sym:
     def _from(self, origin: Origin) -> Sym:
         if origin is self.origin or origin == self.origin:
             return self
+        if self.kind is Kind.UNKNOWN and origin.stretches:  # one of several of a tensor
+            return Sym.distinct(self.name, self.kind, origin, self.size)
         return Sym(self.name, self.kind, origin, self.size)
 
     def __reduce__(self) -> tuple[type[Sym], tuple[str, Kind, Origin, int | None]]:

@@ -190,7 +190,7 @@ def _broadcast_runs(a: list[Item], b: list[Item]) -> tuple[Item, ...]:
     alike = len({(symbol.name, symbol.left_open) for symbol in runs}) == 1
     if len(a) == len(b) == 1 and all(symbol.supposed for symbol in runs):
         return (Run(spanning(runs)),)
-    made = Run(runs[0].again() if alike else Sym.fresh("..."))
+    made = Run(runs[0].of_result() if alike else Sym.fresh("..."))
     for longer, shorter in ((a, b), (b, a)):
         if longer[len(longer) - len(shorter) :] == shorter:
             return tuple(longer)

@@ -24,6 +24,7 @@ from shapecheck.dims import (
     Relation,
     Size,
     Sym,
+    Untold,
     compare,
     divide,
     exact_quotient,
@@ -747,3 +748,13 @@ def test_powers_of_long_sums_stay_powers() -> None:
     long = sum((name(f"n{i}") for i in range(20)), start=name("a"))
     assert str(long**8).endswith(")**8")
     assert len((long**2).terms) == 21 * 22 // 2
+
+
+def test_axes_of_one_result_stay_apart_where_it_is_another_one() -> None:
+    """A call that gives `x - mean` gives the next time as many axes, which are as different."""
+    row = Sym.untold("x").of_result()
+    rest, other = row.again(), Sym.fresh()
+    assert row.origin.owner == rest.origin.owner != Sym.untold("x").origin.owner
+    moved, moved_rest = (one.following(lambda symbol: other) for one in (row, rest))
+    assert moved is not moved_rest
+    assert moved.origin.owner == moved_rest.origin.owner == Untold(other)
