@@ -30,7 +30,12 @@ from shapecheck.analysis.program.declared import (
     AnyDecl,
     CallableDecl,
     ClassDecl,
+    Declared,
+    ListDecl,
+    NoneDecl,
     ScalarDecl,
+    TupleDecl,
+    alternatives,
 )
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
 from shapecheck.analysis.program.reading import body_of
@@ -42,7 +47,7 @@ from shapecheck.dims import IntSize, Kind, Size, Sym, symbol_of
 from shapecheck.explain import with_origins
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
-from shapecheck.shapes import Matcher, Run, Shape, Tensor, is_vague, runs_in
+from shapecheck.shapes import Matcher, Run, Shape, Tensor, is_chosen, is_vague, runs_in
 
 _MAX_CLOSER: Final = 2
 """As deep as this, functions are looked into whose annotation leaves open what they return."""
@@ -78,6 +83,25 @@ def bind(
         else:
             return None
     return None if given or named else bound
+
+
+def _settled(says: Declaration, bound: Mapping[str, Argument]) -> dict[str, Value]:
+    """Return what parameters get: nothing is known where two annotations contradict each other.
+
+    That is where something annotated as an `int` goes to what is annotated as several of them: it
+    runs with the one or the other.
+    """
+    declared = {param.name: param.declared for param in says.params}
+    return {
+        name: UNKNOWN if _is_one_for_several(declared[name], argument.value) else argument.value
+        for name, argument in bound.items()
+    }
+
+
+def _is_one_for_several(declared: Declared, value: Value) -> bool:
+    if type(value) is not Size or not is_chosen(value):
+        return False
+    return all(isinstance(one, (ListDecl, TupleDecl, NoneDecl)) for one in alternatives(declared))
 
 
 def assigned(frame: Frame, owner: Class, statement: ast.stmt) -> Value:
@@ -136,7 +160,7 @@ def invoke(
         return UNKNOWN
     instance_dims.hold(frame, function, instance, matcher)
     _functions_fit(frame, says, bound, matcher, node, label)
-    values = {name: argument.value for name, argument in bound.items()}
+    values = _settled(says, bound)
     if speaks(says.result):
         matcher.facts = frame.state.facts
         given_names = replace(matcher, names=dict(matcher.names), runs=dict(matcher.runs))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Final
 
@@ -38,6 +39,8 @@ def cut_across(frame: Frame, call: OpCall) -> Suspicion | None:
     if len(target.dims) > len(after) or len(before) < 1 or len(after) < 2:
         return None
     is_whole = len(before) == len(source.dims)
+    if any(map(partial(_turned_out_one, frame), given.shape.dims)):
+        return None
     reason = _moved(before, after) or _torn(before, after, "cut into")
     reason = reason or _torn(after, before, "made of")
     if reason is None and is_whole:
@@ -84,6 +87,14 @@ def _certain(frame: Frame, items: Sequence[Item]) -> list[IntSize]:
     first = found[-1][0] + 1 if found else 0
     facts = frame.state.facts
     return [facts.size(size_of(dim_of(item))) for item in items[first:]]
+
+
+def _turned_out_one(frame: Frame, item: Item) -> bool:
+    """Whether an axis that nothing names has to be 1 by now: then it most likely isn't there."""
+    if isinstance(item, Run):
+        return False
+    loose = (one for one in dims.symbols(item) if isinstance(one.origin, Untold))
+    return any(frame.state.facts.size(Size.of(one)) == 1 for one in loose)
 
 
 def _moved(before: Sequence[IntSize], after: Sequence[IntSize]) -> str | None:
