@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from shapecheck.analysis.annotations import declarations
-from shapecheck.analysis.coverage.source_words import bindings, each, operands, within, words
+from shapecheck.analysis.coverage.source_words import assigned_in, bound_in, operands, within, words
 from shapecheck.analysis.coverage.watching import Analysis, Observed, is_named
 from shapecheck.analysis.host import Cause
 from shapecheck.analysis.interpreter.calls import follows
@@ -21,8 +21,8 @@ from shapecheck.analysis.program.model import (
     dotted,
     literal,
 )
-from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import Def, defs, is_def, name_of, owner_of
+from shapecheck.analysis.program.reading import Definition, body_of
+from shapecheck.analysis.program.syntax import defs, is_def, name_of
 from shapecheck.analysis.values.model import Bound, Instance, OpInstance, Ref
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
@@ -43,21 +43,17 @@ class Causes:
     def __init__(
         self,
         analysis: Analysis,
-        nodes: Sequence[ast.AST],
+        definition: Definition,
         function: Function | None,
         busy: frozenset[ast.AST] = frozenset(),
     ) -> None:
-        self._analysis, self._nodes, self._function = analysis, nodes, function
+        self._analysis, self._definition, self._function = analysis, definition, function
         self._busy = busy
         self._told: dict[ast.AST, Cause | None] = {}
         self._open: dict[ast.AST, int] = {}  # what is being looked into, from outside in
         self._round = _NEVER  # the outermost of these that was come to again
         self._rounds: dict[ast.AST, ast.AST] = {}  # whose cause is that of another
-        self._bound: dict[str, list[tuple[int, ast.AST]]] = {}
-        for node in nodes:
-            for target, value in bindings(node):
-                for name, part in each(target, value):
-                    self._bound.setdefault(name, []).append((getattr(part, "lineno", 0), part))
+        self._bound = bound_in(definition)
 
     def of(self, node: ast.AST) -> Cause | None:
         """Return the first cause; None for what is known, or can't be told."""
@@ -90,7 +86,7 @@ class Causes:
 
     def result(self) -> Cause | None:
         """Return why what the function returns isn't known, as far as it isn't its parameters."""
-        returns = only(self._nodes, ast.Return)
+        returns = only(within(self._definition), ast.Return)
         found = self._first([one.value for one in returns if one.value])
         return None if found is not None and found.kind in _OF_PARAMETERS else found
 
@@ -121,7 +117,7 @@ class Causes:
 
     def _name(self, node: ast.Name) -> Cause | None:
         name = node.id
-        bound = self._bound.get(name, [])
+        bound = self._bound.get(name, ())
         # The last assignment above, or in a loop one further down.
         above = bisect_right([line for line, _ in bound], node.lineno - 1)
         for _, given in [*reversed(bound[:above]), *bound[above:]][:2]:
@@ -156,9 +152,7 @@ class Causes:
             case (ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value)) as last if (
                 last not in self._busy
             ):
-                outer = Causes(
-                    self._analysis, within(body_of(module.tree)), None, self._busy | {last}
-                )
+                outer = Causes(self._analysis, module.tree, None, self._busy | {last})
                 return outer.of(value) or Cause("name", name)
         return Cause("name", name) if found is UNKNOWN else None
 
@@ -213,11 +207,12 @@ class Causes:
         if cls.module is not self._analysis.module or cls.node in self._busy:
             return plain
         stored, methods = cls.module.syntax.stored, defs(body_of(cls.node))
-        each = ((one, _assigned(one, f"self.{name}")) for one in methods if name in stored(one))
+        storing = ((one, assigned_in(one)) for one in methods if name in stored(one))
+        each = ((method, values.get(f"self.{name}")) for method, values in storing)
         assigned = [(method, values) for method, values in each if values]
         for node, values in assigned:
             function, busy = Function(node, cls.module, cls), self._busy | {cls.node}
-            inside = Causes(self._analysis, within(body_of(node)), function, busy)
+            inside = Causes(self._analysis, node, function, busy)
             for found in map(inside.of, values):
                 if found is not None:
                     return found
@@ -303,8 +298,7 @@ class Causes:
             return found or Cause("function", name)
         if function.module is self._analysis.module and function.node not in self._busy:
             busy = self._busy | {function.node}
-            nodes = within(body_of(function.node))
-            found = Causes(self._analysis, nodes, function, busy).result()
+            found = Causes(self._analysis, function.node, function, busy).result()
         return found or Cause("function", name)
 
     def _library(self, name: str) -> Cause | None:
@@ -394,16 +388,6 @@ def _parameter(function: Function, name: str) -> Cause | None:
         is_open = declared is not None and declarations.speaks(declared)
         return Cause("open" if is_open else "declared", name)
     return None
-
-
-def _assigned(method: Def, attribute: str) -> list[ast.AST]:
-    """Return what a method assigns to an attribute, `self.weight`."""
-    return [
-        value
-        for node in within(body_of(method))
-        for target, value in bindings(node)
-        if owner_of(target) is not None and words(target) == attribute
-    ]
 
 
 def _full_name(function: Function) -> str:

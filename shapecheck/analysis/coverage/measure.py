@@ -21,6 +21,7 @@ from shapecheck.analysis.coverage.source_words import operands, within
 from shapecheck.analysis.coverage.watching import Analysis, Grade
 from shapecheck.analysis.host import Body, Cause, Coverage, Seen
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
+from shapecheck.analysis.program.reading import Definition
 from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import is_def, last_word, name_of
 from shapecheck.analysis.values.model import Bound
@@ -55,12 +56,13 @@ def bodies(analysis: Analysis) -> list[Body]:
 
 
 def _own_code(analysis: Analysis) -> _Code:
-    return _Code(analysis, analysis.module.tree.body, None)
+    return _Code(analysis, analysis.module.tree, None)
 
 
 def _codes(analysis: Analysis, function: Function, name: str) -> Iterator[tuple[str, _Code]]:
     """Yield the code of a function, and of those that are nested in it, with their names."""
-    code = _Code(analysis, function.node.body if is_def(function.node) else [], function)
+    assert is_def(function.node)
+    code = _Code(analysis, function.node, function)
     yield name, code
     yield from _inner(analysis, code.nodes, f"{name}.")
 
@@ -74,9 +76,9 @@ def _inner(
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 function = Function(node, analysis.module, owner)
                 yield from _codes(analysis, function, f"{around}{name}")
-            case ast.ClassDef(name=name, body=body):
+            case ast.ClassDef(name=name):
                 cls = Class(node, analysis.module)
-                yield from _inner(analysis, within(body), f"{around}{name}.", cls)
+                yield from _inner(analysis, within(node), f"{around}{name}.", cls)
 
 
 _BINDING: Final = (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For)
@@ -104,19 +106,24 @@ class _Code:
     def __init__(
         self,
         analysis: Analysis,
-        body: Sequence[ast.AST],
+        definition: Definition,
         function: Function | None,
     ) -> None:
-        self.nodes, self.function, self.observed = within(body), function, analysis.observed
-        self._analysis = analysis
+        self.function, self.observed = function, analysis.observed
+        self._analysis, self._definition = analysis, definition
         self.table = analysis.module.program.table
         self.spans = Reporter(analysis.module.lines)
         self.likely: set[str] = set()
 
+    @property
+    def nodes(self) -> Sequence[ast.AST]:
+        """What is in it, in order."""
+        return within(self._definition)
+
     @cached_property
     def causes(self) -> Causes:
         """Why some of them aren't known."""
-        return Causes(self._analysis, self.nodes, self.function)
+        return Causes(self._analysis, self._definition, self.function)
 
     def why_result(self) -> Cause | None:
         """Return why what the function gives isn't known, as far as it isn't its parameters."""

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from shapecheck.analysis.program.syntax import add_children, elements, last_word, owner_of
+from shapecheck.analysis.program.reading import Definition, body_of
+from shapecheck.analysis.program.syntax import (
+    add_children,
+    elements,
+    kept_by_node,
+    last_word,
+    owner_of,
+)
 from shapecheck.ops.call import only
 
 _LONGEST: Final = 30
+_KEPT: Final = 512
+"""As many methods has a large class, of which all are looked through for one attribute."""
 
 
 def bindings(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
@@ -47,7 +56,7 @@ def each(target: ast.AST, value: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield from each(held, value)
 
 
-def within(body: Iterable[ast.AST]) -> list[ast.AST]:
+def _within(body: Iterable[ast.AST]) -> list[ast.AST]:
     """Return nodes and those inside of them, in order, without the functions and classes there."""
     found: list[ast.AST] = []
     waiting = [*body]
@@ -63,6 +72,34 @@ def within(body: Iterable[ast.AST]) -> list[ast.AST]:
 
 
 _APART: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+@kept_by_node(_KEPT)
+def within(definition: Definition) -> Sequence[ast.AST]:
+    """Return the nodes in a body, in order, without those of the functions and classes there."""
+    return _within(body_of(definition))
+
+
+@kept_by_node(_KEPT)
+def bound_in(definition: Definition) -> Mapping[str, Sequence[tuple[int, ast.AST]]]:
+    """Return what a body binds names to, each with its line, in order."""
+    found: dict[str, list[tuple[int, ast.AST]]] = {}
+    for node in within(definition):
+        for target, value in bindings(node):
+            for name, part in each(target, value):
+                found.setdefault(name, []).append((getattr(part, "lineno", 0), part))
+    return found
+
+
+@kept_by_node(_KEPT)
+def assigned_in(definition: Definition) -> Mapping[str, Sequence[ast.AST]]:
+    """Return what a body assigns to attributes, by what these are called: `self.weight`."""
+    found: dict[str, list[ast.AST]] = {}
+    for node in within(definition):
+        for target, value in bindings(node):
+            if owner_of(target) is not None:
+                found.setdefault(words(target), []).append(value)
+    return found
 
 
 def operands(node: ast.AST) -> list[ast.expr]:
