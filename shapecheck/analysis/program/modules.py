@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import gc
 import math
 import weakref
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -407,6 +408,7 @@ class Program:
             self._asked_last.pop(name, None)
             drop_parsed(held[name])
         self._forget(gone)
+        gc.collect()  # they refer to themselves, and what is as old is hardly ever looked at
 
     def add(self, source: Source) -> Module:
         """Return the module that a source is, parsed where it isn't yet; raises SyntaxError."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import weakref
 from types import ModuleType
 
 import pytest
@@ -252,6 +253,26 @@ def test_forgetting_makes_no_difference(
     for name in (*PACKAGE, *PACKAGE):
         found = analyze_module(sources[name], together, Options())
         assert found == analyze_module(sources[name], Shelf(sources), Options())
+
+
+@interpreted
+def test_what_takes_too_much_room_is_let_go_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = shelf(PACKAGE)
+    host = Shelf(sources)
+    first, *others = sources.values()
+    analyze_module(first, host, Options())
+    module_there = module.program_of(host, Options(), first.name).module(first.name)
+    assert module_there is not None
+    there = weakref.ref(module_there)
+    del module_there
+    monkeypatch.setattr(modules, "MOST_TEXT", 0)
+    gc.disable()
+    try:
+        for source in others:
+            analyze_module(source, host, Options())
+        assert there() is None
+    finally:
+        gc.enable()
 
 
 def errors(found: list[Diagnostic]) -> list[Diagnostic]:
