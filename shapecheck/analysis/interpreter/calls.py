@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from shapecheck.analysis.annotations.classes import constructor
+from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter import escaping, first_class, registry
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import spelled_out
@@ -14,7 +16,7 @@ from shapecheck.analysis.interpreter.kinds import attribute, held_by, kind_of, m
 from shapecheck.analysis.interpreter.shown_by_use import receiver_of
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
 from shapecheck.analysis.program.syntax import name_of
-from shapecheck.analysis.values.model import Argument, Arguments, Super
+from shapecheck.analysis.values.model import Argument, Arguments, Bound, Super
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
 
@@ -53,7 +55,7 @@ def _super(frame: Frame, function: Function, given: Sequence[ast.expr]) -> Value
 def evaluate_arguments(frame: Frame, node: ast.Call) -> Arguments:
     """Evaluate the arguments of a call, starred ones spelled out."""
     args: list[Argument] = []
-    complete = True
+    complete, more_args, more_kwargs = True, False, False
     spread: Value = NOTHING
     for arg in node.args:
         match arg:
@@ -61,6 +63,7 @@ def evaluate_arguments(frame: Frame, node: ast.Call) -> Arguments:
                 value = frame.eval(inner)
                 items = spelled_out(frame, value)
                 if items is None:
+                    more_args = complete and arg is node.args[-1]
                     complete, spread = False, value
                 args.extend(map(Argument, items or ()))
             case _:
@@ -75,9 +78,11 @@ def evaluate_arguments(frame: Frame, node: ast.Call) -> Arguments:
         if content is not None and content.items is not None:
             kwargs.update({str(key): Argument(item) for key, item in content.items.items()})
         else:
+            more_kwargs = complete or more_args
             complete = False
     lone = len(node.args) == 1 and not node.keywords
-    return Arguments(tuple(args), kwargs, complete, spread if lone else NOTHING)
+    spread = spread if lone else NOTHING
+    return Arguments(tuple(args), kwargs, complete, spread, more_args, more_kwargs)
 
 
 def _label(frame: Frame, node: ast.expr) -> str:
@@ -97,9 +102,10 @@ def _label(frame: Frame, node: ast.expr) -> str:
 
 def invoke(frame: Frame, target: Value, arguments: Arguments, node: ast.Call, label: str) -> Value:
     """Call a value."""
-    if arguments.complete:
+    given = arguments if arguments.complete else _filled(target, arguments)
+    if given is not None:
         held = held_by(frame, target)
-        found = kind_of(held).call(frame, target, held, arguments, node, label)
+        found = kind_of(held).call(frame, target, held, given, node, label)
         if found is not NOTHING:
             return found
     elif arguments.spread is not NOTHING and isinstance(target, Dotted):
@@ -108,6 +114,38 @@ def invoke(frame: Frame, target: Value, arguments: Arguments, node: ast.Call, la
             return handler(frame, arguments.spread)
     let_go(frame, arguments)
     return UNKNOWN
+
+
+def _filled(target: Value, arguments: Arguments) -> Arguments | None:
+    """Return arguments of which some aren't known, with all that may be given as not known.
+
+    None where no function of the program takes them, or one that takes any number of them.
+    """
+    is_bound = True
+    match target:
+        case Function() as function:
+            is_bound = False
+        case Bound(function=Function() as function):
+            pass
+        case Class() if (made_by := constructor(target)) is not None:
+            function = made_by
+        case _:
+            return None
+    params = declaration(function).params[is_bound:]
+    kinds = {param.kind for param in params}
+    if not (arguments.more_args or arguments.more_kwargs):
+        return None
+    if (arguments.more_args and "star" in kinds) or (
+        arguments.more_kwargs and "double-star" in kinds
+    ):
+        return None
+    named = dict(arguments.kwargs)
+    rest = [one for one in params if one.kind == "positional"][len(arguments.args) :]
+    if arguments.more_kwargs:
+        rest += [one for one in params if one.kind == "keyword"]
+    for param in rest:
+        named.setdefault(param.name, Argument(UNKNOWN))
+    return Arguments(arguments.args, named)
 
 
 def let_go(frame: Frame, arguments: Arguments) -> None:

@@ -504,13 +504,16 @@ Content = ListContent | DictContent | Instance | Namespace | None
 class Arguments:
     """The evaluated arguments of a call; `complete` is False where a starred one isn't known.
 
-    `spread` is that one if it is the only argument.
+    `spread` is that one if it is the only argument. `more_args`: behind those that are known there
+    may be others. `more_kwargs`: others may be given by name.
     """
 
     args: tuple[Argument, ...]
     kwargs: Mapping[str, Argument]
     complete: bool = True
     spread: Value = NOTHING
+    more_args: bool = False
+    more_kwargs: bool = False
 
     @property
     def values(self) -> list[Value]:
