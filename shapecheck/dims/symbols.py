@@ -368,8 +368,12 @@ class Sym:
 
     @property
     def varies(self) -> bool:
-        """Whether it is another size for the next one of several things that are alike."""
-        return self.kind is Kind.UNKNOWN or self.owner.is_one_of_several
+        """Whether it is another size for the next one of several things that are alike.
+
+        What a function is given is one thing: its rows are all alike.
+        """
+        is_any = self.kind is Kind.UNKNOWN and not self.stretches
+        return is_any or self.owner.is_one_of_several
 
     @property
     def supposed(self) -> bool:

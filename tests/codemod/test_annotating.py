@@ -619,7 +619,7 @@ def test_the_names_of_an_ops_signature_are_not_the_codes(tmp_path: Path) -> None
         ("return F.normalize(x, dim=-1)", 'x: Float[torch.Tensor, "*batch d"]'),
         ("return x.softmax(1)", 'x: Float[torch.Tensor, "b n *rest"]'),
         ("return nn.Linear(3, 4)(x)", 'x: Float[torch.Tensor, "*batch 3"]'),
-        ("a, b = x.unbind(-1)\n    return a", 'x: Shaped[torch.Tensor, "... 2"]'),
+        ("a, b = x.unbind(-1)\n    return a", 'x: Shaped[torch.Tensor, "*batch 2"]'),
         ('return rearrange(x, "... h w -> ... w h")', 'x: Shaped[torch.Tensor, "*batch h w"]'),
         ('return torch.einsum("ij,kj->ik", x, x)', 'x: Shaped[torch.Tensor, "i j"]'),
         ("*batch, n, d = x.shape\n    return x", 'x: Shaped[torch.Tensor, "*batch n d"]'),

@@ -159,7 +159,7 @@ register(Size, SizeKind())
 def another_item(item: Item) -> Item:
     """Return a size like one, or a run of them: of what isn't known a different one."""
     if isinstance(item, Run):
-        return Run(item.symbol.again()) if item.symbol.kind is dims.Kind.UNKNOWN else item
+        return Run(item.symbol.again()) if item.symbol.varies else item
     if any(symbol.varies for symbol in dims.symbols(item)):
         alone = symbol_of(item)
         return dims.unknown() if alone is None else Size.of(alone.again())
