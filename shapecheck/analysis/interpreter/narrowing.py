@@ -30,6 +30,7 @@ from shapecheck.dims import (
     exact_quotient,
     part,
 )
+from shapecheck.dims.origins import LengthOf
 from shapecheck.ops import UNKNOWN, DType, Scalar, Unknown
 from shapecheck.ops.call import as_shape, is_size, only
 from shapecheck.shapes import Item, Run, Tensor, has_run
@@ -176,6 +177,8 @@ def _comparisons(frame: Frame, test: ast.Compare, asserted: bool) -> Paths:
             return _comparison(frame, test.left, op, right, asserted)
     pairs = zip((test.left, *test.comparators), test.ops, test.comparators, strict=False)
     each = [ast.copy_location(ast.Compare(a, [op], [b]), test) for a, op, b in pairs]
+    if isinstance(test.comparators[-1], ast.Constant):  # x.ndim == y.ndim == 1
+        each.reverse()
     return _conjunction(frame, each, asserted)
 
 
@@ -320,6 +323,10 @@ def _learn(state: State, a: IntSize, b: IntSize) -> None:
         facts.learn(*verdict.learn)
         return
     for left, right in ((one, two), (two, one)):
+        match left - right:
+            case Size(symbol=Sym(origin=LengthOf()) as symbol):  # there are no more axes
+                facts.learn(symbol, 0)
+                return
         match left:
             case Size(atom=atom) if atom is not None and atom not in set(atoms_of(right)):
                 facts.learn(atom, right)
