@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
@@ -638,17 +638,35 @@ class Facts:
         aligned = in_pairs(*pair)
         if aligned is None:
             return
-        self.runs = {**self.runs, run: tuple(self._needed(*two) for two in aligned)}
+        own = {*one.axes_of(run), *other.axes_of(run)}
+        self.runs = {**self.runs, run: tuple(self._needed(*two, own) for two in aligned)}
 
-    def _needed(self, one: Item, other: Item) -> Item:
-        """Return what an axis is that is one on one path and the other on another."""
+    def axes_of(self, run: Sym) -> Iterator[Sym | None]:
+        """Yield the symbols of the axes that a run stands for, as they were when it was learned."""
+        for item in self.runs.get(run, ()):
+            if isinstance(item, Run):
+                yield from self.axes_of(item.symbol)
+            else:
+                yield symbol_of(item)
+
+    def _needed(self, one: Item, other: Item, own: Collection[Sym | None]) -> Item:
+        """Return what an axis is that is one on one path and the other on another.
+
+        What is an axis of another tensor on one path, and none of its `own`, need not be that.
+        """
         if one == other or isinstance(one, Run) or isinstance(other, Run):
             return one
         for size, than in ((one, other), (other, one)):
             symbol = symbol_of(size)
-            if symbol is not None and symbol.supposed and symbol not in self.atoms:
-                self.learn(symbol, size_of(than))
-                return than
+            if symbol is None or symbol not in own or not symbol.supposed or symbol in self.atoms:
+                continue
+            if not all(one in own or one.kind is Kind.OWN for one in dims.symbols(than)):
+                return size
+            self.learn(symbol, size_of(than))
+            return than
+        called = [symbol_of(size) for size in (one, other)]
+        if all(symbol is not None and symbol.kind is Kind.UNKNOWN for symbol in called):
+            return Size.of(Sym.suppose(next((s.name for s in called if s and s.has_name), "_")))
         return Size.of(Sym.fresh(left_open=True))
 
     def take_over(self, run: Sym, other: Facts) -> None:
