@@ -85,14 +85,36 @@ def shown(
     found: set[str] = set()
     others = _other_names(function.node, candidates)
     names = candidates | others.keys()
+    made = _made_of_others(function.node, candidates, seen)
     kinds = (ast.Attribute, ast.Call, ast.BinOp)
     for node in (one for kind in kinds for one in nodes_of(kind, function.node)):
         match node:
             case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()) if not counted:
                 continue
         for name in _tensors_in(node, seen, told_by, names):
-            found.add(others[name].meant(node) if name in others else name)
+            meant = others[name].meant(node) if name in others else name
+            if getattr(node, "lineno", 0) <= made.get(meant, math.inf):
+                found.add(meant)
     return (found & candidates) - never_tensors(function)
+
+
+def _made_of_others(function: ast.AST, params: Set[str], seen: Seen) -> dict[str, int]:
+    """Return the lines behind which parameters are what something else makes of them.
+
+    `x = torch.as_tensor(x)`: what is done with it then says nothing of what was given.
+    """
+    found: dict[str, int] = {}
+    for node in nodes_of(ast.Assign, function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call, lineno=line):
+                given = (*call.args, *(word.value for word in call.keywords))
+                is_given = any(isinstance(one, ast.Name) and one.id == name for one in given)
+                is_known = seen.values.get(call.func, UNKNOWN) is not UNKNOWN
+                if name in params and is_given and is_known:
+                    if name in _handed_over(call, seen):
+                        continue
+                    found[name] = min(line, found.get(name, line))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
