@@ -30,7 +30,7 @@ from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.inlining import end_of
 from shapecheck.analysis.program.answers import Place, places
 from shapecheck.analysis.program.model import NOTHING, Function, Value
-from shapecheck.analysis.program.syntax import Def, is_def
+from shapecheck.analysis.program.syntax import Def, is_def, nodes_of
 from shapecheck.analysis.study.model import ListOf, Study, Subject
 from shapecheck.analysis.values.model import (
     Argument,
@@ -381,9 +381,14 @@ def _expressions(
     for name, value in params.items():
         if isinstance(value, Size):
             found.setdefault(value, name)
+    # An annotation is read when the function is called: what it sets itself isn't there yet.
+    attributes = nodes_of(ast.Attribute, function.node)
+    made = {node.attr for node in attributes if not isinstance(node.ctx, ast.Load)}
+    empty = next(iter(params), None) if function.name == "__init__" else None
     for name, instance in start.items():
-        for path, size in _attributes(end, instance, name, 2):
-            found.setdefault(end.facts.size(size), path)
+        for path, size in _attributes(end, instance, name, 2) if name != empty else ():
+            if made.isdisjoint(path.split(".")[1:]):
+                found.setdefault(end.facts.size(size), path)
     return found
 
 
