@@ -16,7 +16,8 @@ class Blame:
     of `function`, which is called as the program calls it there; a class, where it is a field.
     `name`: of the parameter, field or local, "" where it may be any of them. `through`: the lines
     of the calls in the same module that lead to where it goes wrong, innermost first.
-    `names`: the two that would have to be one, where it is about a name on either side.
+    `names`: the two that would have to be one, where it is about a name on either side. `of_rank`:
+    a tensor has another number of axes than its annotation says.
     """
 
     kind: Literal["operation", "unfit", "equal", "number"] = "operation"
@@ -25,6 +26,7 @@ class Blame:
     name: str = ""
     through: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
+    of_rank: bool = False
 
 
 OPERATION: Final = Blame()

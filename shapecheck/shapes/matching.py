@@ -33,6 +33,11 @@ class Misfit:
     value: DimExpr | None = None
     actual: DimExpr | None = None
 
+    @property
+    def of_rank(self) -> bool:
+        """Whether the rank is wrong."""
+        return self.axis is None and not self.expected
+
 
 @dataclass(frozen=True, slots=True)
 class _Equation:

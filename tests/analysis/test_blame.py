@@ -51,7 +51,7 @@ MATRIX = 'Float[Tensor, "a b"]'
     [
         (
             f"def f(x: {MATRIX}) -> None: ...\nf(torch.zeros(3))\n",
-            Blame("unfit", "parameter", "f", "x"),
+            Blame("unfit", "parameter", "f", "x", of_rank=True),
         ),
         (
             f"def f(x: {MATRIX}) -> None: ...\nf(torch.zeros(3, 4).long())\n",
@@ -59,12 +59,12 @@ MATRIX = 'Float[Tensor, "a b"]'
         ),
         (
             f"def f(*x: {MATRIX}) -> None: ...\nf(torch.zeros(2, 3), torch.zeros(3))\n",
-            Blame("unfit", "parameter", "f", "x"),
+            Blame("unfit", "parameter", "f", "x", of_rank=True),
         ),
         (
             f"class Net:\n    def run(self, x: {MATRIX}) -> None: ...\n"
             "net = Net()\nnet.run(torch.zeros(3))\n",
-            Blame("unfit", "parameter", "net.run", "x"),
+            Blame("unfit", "parameter", "net.run", "x", of_rank=True),
         ),
         (
             f"class Net:\n    def f(self, x: {MATRIX}) -> {MATRIX}:\n        return x.sum(0)\n",
@@ -145,7 +145,7 @@ def test_the_calls_that_lead_there() -> None:
         "outer(torch.zeros(3))\n"
     )
     through = line(text, "return inner(x)", "outer(torch")
-    assert blamed(text) == Blame("unfit", "parameter", "fits", "x", through)
+    assert blamed(text) == Blame("unfit", "parameter", "fits", "x", through, of_rank=True)
 
 
 def test_the_calls_of_another_module_are_none_of_this_one() -> None:

@@ -411,7 +411,7 @@ def _arguments_fit(
             text = None if one.node is None else frame.segment(one.node)
             subject = f'argument "{name}" of "{label}"'
             subject, text = fitting.spoken(frame, one.value, subject, text)
-            blame = Blame("unfit", "parameter", label, name)
+            blame = Blame("unfit", "parameter", label, name, of_rank=found[0].of_rank)
             message = fitting.message(frame, subject, found, matcher, text, blame)
             frame.error(one.node or node, with_origins(message, found[0], matcher, origin))
             return False
