@@ -22,6 +22,7 @@ from shapecheck.codemod.project.files import FileProblem, PythonFile, read
 from shapecheck.codemod.project.project import Name
 from shapecheck.codemod.propose import fields
 from shapecheck.codemod.propose.proposals import (
+    RANK,
     SOURCES,
     Proposal,
     Proposed,
@@ -425,6 +426,9 @@ class _Tree:
             self.doubts.add(complaint, proposals, texts.get(complaint.path))
         for places in by_function.values():
             self._drop(places, dropped[places[0]].message)
+        for (path, slot), complaint in dropped.items():
+            if complaint.blame.of_rank and complaint.unfit[1] == slot.name:
+                self.studies.disbelieved.add((path, slot, RANK))
         return {path for path, _ in dropped}
 
     def _unify(self, complaint: verify.Complaint, suspects: Mapping[Path, Proposed]) -> bool:

@@ -28,6 +28,7 @@ _NAMED: Final = re.compile(
     r"(?<![\w.])((?:[A-Za-z_]\w*(?:, *and +|, *| +and +))*[A-Za-z_]\w*)"
     r"\s*(?::|\b(?:is|are|(?:has|have|of) shape)\b|\.shape\s*(?:[:=]+|is)?)\s*(?=[(\[])"
 )
+_LABELLED: Final = re.compile(r"#+\s*([A-Za-z_]\w*)\s+\[([^\[\]]*)\]\s*$")
 _ANNOTATION: Final = (
     r"""(?:\w+\.)*([A-Z]\w*)\[(?:[\w.]+\s*,\s*)?(?P<quote>["'])([^"']*)(?P=quote)\]"""
 )
@@ -97,6 +98,13 @@ def comment(text: str, known: Collection[str] = ()) -> Said | None:
         return Said(entries, sure=is_plain)
     words = _bare(body, explicit)
     return None if words is None else Said(words, sure=False)
+
+
+def are_letters(text: spec.Spec) -> bool:
+    """Whether a text is nothing but letters for three axes or more, `B, H, W, C`."""
+    names = [*text.names()]
+    is_whole = len({*names}) == len(text.entries) > 2
+    return is_whole and all(len(name) == 1 and name.isupper() for name in names)
 
 
 def is_of_result(text: str) -> bool:
@@ -199,6 +207,11 @@ def named(text: str) -> Iterator[tuple[str, Said]]:
     for found in _WRITTEN_FOR.finditer(text):
         if (said := _written(*found.group(2, 4))) is not None:
             yield found[1], said
+    if labelled := _LABELLED.match(text):  # preds [B, D]
+        entries = parse(labelled[2])
+        if entries is not None and all(map(str.isupper, entries.names())):
+            if _is_plain(entries, labelled[2], "", False):
+                yield labelled[1], Said(entries)
     text = bracketed(text)
     for found in _NAMED.finditer(text):
         end = _closed(text, found.end())

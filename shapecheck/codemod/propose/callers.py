@@ -9,6 +9,7 @@ import ast
 import functools
 import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,10 +19,11 @@ from shapecheck.analysis.program.model import Function
 from shapecheck.analysis.program.syntax import nodes
 from shapecheck.analysis.study.model import ListOf, Study
 from shapecheck.analysis.values.model import OneOf, options, tensor_of
-from shapecheck.codemod.sources.static import variables, wanted
+from shapecheck.codemod.sources.static import measured, variables, wanted
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Scalar, Value
-from shapecheck.shapes import Run, Shape, Tensor
+from shapecheck.ops.call import only
+from shapecheck.shapes import Item, Run, Shape, Tensor
 from shapecheck.signatures import Table
 
 _FOREIGN: Final = (int, float, str, Size, Scalar, tuple, ListOf)
@@ -36,12 +38,19 @@ class Handed:
     """What a call hands over for a parameter: `axes` of a tensor, None if it may be anything else.
 
     Each axis has its name, and its size: a number, or a mark that equal sizes of a call share.
-    `is_foreign`: it is no tensor, but a number, a text or a list.
+    `is_foreign`: it is no tensor, but a number, a text or a list. `is_own`: it is what the caller
+    is given itself, of which it says nothing, and gives back nothing of.
     """
 
     axes: tuple[tuple[str, int | str], ...] | None
     dtype: dtypes.DTypes = dtypes.ANY
     is_foreign: bool = False
+    is_own: bool = False
+
+    @property
+    def is_one_number(self) -> bool:
+        """Whether it is one number, which may be of any shape."""
+        return bool(self.axes) and all(size == 1 for _, size in self.axes or ())
 
 
 Call = Mapping[str, Handed | None]
@@ -65,22 +74,34 @@ class Given:
 def calls(one: Study) -> list[tuple[Place, Call]]:
     """Return what a function calls, and what it hands over."""
     found: list[tuple[Place, Call]] = []
+    given = {run for value in one.params.values() for run in _runs(value)}
+    own = given - {*_runs(one.result)}
     for callee, bound in one.calls:
         marks: dict[object, str] = {}
-        made = {name: _handed(value, marks) for name, value in bound.items()}
+        made = {name: _handed(value, marks, own) for name, value in bound.items()}
         place = callee.module.source.path, callee.node.lineno
         found.append((place, made))
     return found
 
 
-def _handed(value: Value, marks: dict[object, str]) -> Handed | None:
+def _dims(value: Value) -> tuple[Item, ...]:
+    tensor = tensor_of(value)
+    return () if tensor is None else tensor.shape.dims
+
+
+def _runs(value: Value) -> Sequence[Run]:
+    """Return the rows of axes in a tensor."""
+    return only(_dims(value), Run)
+
+
+def _handed(value: Value, marks: dict[object, str], own: AbstractSet[Run]) -> Handed | None:
     if value is None:
         return None
     tensor = tensor_of(value)
     if tensor is None or tensor.shape.rank is None:
-        return Handed(None, is_foreign=any(isinstance(one, _FOREIGN) for one in options(value)))
-    if tensor.shape.dims and all(item == 1 for item in tensor.shape.dims):
-        return Handed(None)  # one number may be of any shape
+        is_foreign = any(isinstance(one, _FOREIGN) for one in options(value))
+        is_own = not own.isdisjoint(_runs(value))
+        return Handed(None, is_foreign=is_foreign, is_own=is_own)
     sizes = (
         item if isinstance(item, int) else marks.setdefault(item, f"size {len(marks)}")
         for item in tensor.shape.dims
@@ -92,14 +113,14 @@ def open_parameters(one: Study, said: Mapping[str, Value]) -> tuple[str, ...]:
     """Return the parameters of which callers may say how many axes they have.
 
     None where any is annotated, or `said`, to take any number of axes: callers don't show all that
-    is possible. Nor do they where the result has the shape of the parameter whatever that is, or
+    is possible. Nor do they where the result has axes of the parameter however many these are, or
     where it goes on to a function that takes any number of axes.
     """
     names = sorted(wanted(one) - {"return"} - said.keys())
     shaped = [value for name, value in one.params.items() if name not in names]
     if _is_for_any(one.function) or any(map(_is_open, (*shaped, *said.values()))):
         return ()
-    kept = tensor_of(one.result)
+    kept = {*_runs(one.result)}
     anyhow = [
         value for callee, bound in one.calls if _is_for_any(callee) for value in bound.values()
     ]
@@ -107,25 +128,26 @@ def open_parameters(one: Study, said: Mapping[str, Value]) -> tuple[str, ...]:
         name
         for name in names
         if _is_open(value := one.params[name])
-        and not _is_same(tensor_of(value), kept)
+        and kept.isdisjoint(_runs(value))
         and value not in anyhow
     )
 
 
-def _is_same(given: Tensor | None, made: Tensor | None) -> bool:
-    """Whether what a function makes has the shape of what it is given, whatever that is."""
-    if given is None or made is None or len(given.shape.dims) != 1:
-        return False
-    return given.shape.dims == made.shape.dims
+def used_whole(one: Study, names: Iterable[str]) -> tuple[str, ...]:
+    """Return those parameters of which the body uses no axis by itself."""
+    return tuple(n for n in names if len(_dims(one.params[n])) == len(_runs(one.params[n])) == 1)
 
 
 def agreed(
-    calls: Sequence[Call], names: Iterable[str], bare: Iterable[str] = ()
+    calls: Sequence[Call],
+    names: Iterable[str],
+    bare: Iterable[str] = (),
+    whole: Collection[str] = (),
 ) -> dict[str, Given]:
     """Return what all calls have in common: how many axes, and which of them are the same.
 
     Of `bare` parameters, which no annotation says to be tensors, whether some call shows that they
-    needn't be.
+    needn't be. Where one number may be handed over for what is used as a `whole`, anything may.
     """
     columns: dict[object, tuple[str, int]] = {}
     found: dict[str, Given] = {}
@@ -135,9 +157,10 @@ def agreed(
             found[name] = Given(None)
     for name in names:
         values = [call[name] for call in calls if name in call]
-        tensors = [value for value in values if value is not None]
+        tensors = [value for value in values if value is not None and not value.is_own]
         ranks = {None if one.axes is None else len(one.axes) for one in tensors}
-        if len(ranks) != 1 or None in ranks:
+        numbers = [one.is_one_number for one in tensors]
+        if len(ranks) != 1 or None in ranks or all(numbers) or (any(numbers) and name in whole):
             continue
         axes: list[tuple[str, int]] = []
         ones: list[int] = []
@@ -156,7 +179,7 @@ def agreed(
             is_chance = is_number or (tied in axes and not is_square)
             axes.append(columns.setdefault(len(columns) if is_chance else sizes, axis))
         dtype = functools.reduce(operator.or_, (one.dtype for one in tensors))
-        found[name] = Given(tuple(axes), dtype, len(values) > len(tensors), tuple(ones))
+        found[name] = Given(tuple(axes), dtype, None in values, tuple(ones))
     return found
 
 
@@ -209,20 +232,10 @@ def _is_for_any(function: Function) -> bool:
             for one in nodes(function.node)
         )
         or any(
-            isinstance(one, ast.BinOp) and (_is_rank(one.left) or _is_rank(one.right))
+            isinstance(one, ast.BinOp) and (measured(one.left) or measured(one.right))
             for one in nodes(function.node)
         )
     )
-
-
-def _is_rank(node: ast.expr) -> bool:
-    """Whether an expression is a tensor's number of axes."""
-    match node:
-        case ast.Attribute(attr="ndim") | ast.Call(func=ast.Attribute(attr="dim" | "ndimension")):
-            return True
-        case ast.Call(func=ast.Name(id="len"), args=[ast.Attribute(attr="shape")]):
-            return True
-    return False
 
 
 def _is_by_pattern(node: ast.Call, table: Table) -> bool:

@@ -25,6 +25,7 @@ from shapecheck.codemod.sources.comments import Claim, Claims, Comments, given, 
 from shapecheck.codemod.sources.record_check import contradiction
 from shapecheck.codemod.sources.records import known, propose
 from shapecheck.codemod.sources.static import (
+    ranks_asked,
     tensors_in,
     variables,
     wanted,
@@ -81,6 +82,8 @@ class Settings:
 Proposed = dict[Slot, Proposal]
 Said = tuple[Path, Slot, str]
 """What something other than the code says of a place: the origin of it."""
+RANK: Final = "rank"
+"""Stands for the origin where even the number of axes is wrong."""
 Told = dict[str, tuple[Claim, str]]
 
 
@@ -139,7 +142,8 @@ class Proposer:
         return {
             name: Tensor(Shape(tuple(Size.of(Sym.suppose("_")) for _ in claim.text.entries)))
             for name, (claim, origin) in (self._claimed(one) if self.disbelieved else {}).items()
-            if self._is_wrong(one, name, origin) and not claim.text.groups
+            if self._is_wrong(one, name, origin)
+            and not (claim.text.groups or self._is_wrong(one, name, RANK))
         }
 
     def _is_wrong(self, one: Study, name: str, origin: str) -> bool:
@@ -158,7 +162,8 @@ class Proposer:
             for name, claim in claims.items():
                 if name in open_:
                     found.setdefault(name, (claim, "docstrings"))
-        return found
+        asked = ranks_asked(one.function.node)
+        return {name: told for name, told in found.items() if _fits(told[0], asked.get(name, ()))}
 
     def proposals(self, one: Study) -> tuple[Proposed, list[Refusal]]:
         """Return annotations for a function, or why it can't have them."""
@@ -231,6 +236,11 @@ class Proposer:
         lines = range(node.lineno - 2 * len(getattr(node, "decorator_list", ())), node.lineno + 1)
         some = (seen for key, seen in self.by_name.get(one.qualname, ()) if key.line in lines)
         return next(some, None)
+
+
+def _fits(claim: Claim, ranks: Collection[int]) -> bool:
+    """Whether a shape that is claimed has as many axes as a body asks for, where it asks."""
+    return bool(claim.text.groups) or {*ranks} <= {len(claim.text.entries)}
 
 
 def _numbers(one: Study) -> set[str]:

@@ -18,7 +18,15 @@ from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.study.study import study, with_known
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.project.project import Function, Name, Project, module_of
-from shapecheck.codemod.propose.callers import Call, Given, agreed, calls, open_parameters, values
+from shapecheck.codemod.propose.callers import (
+    Call,
+    Given,
+    agreed,
+    calls,
+    open_parameters,
+    used_whole,
+    values,
+)
 from shapecheck.codemod.propose.escapes import escaping
 from shapecheck.codemod.propose.overrides import Method, inherited, method
 from shapecheck.codemod.propose.proposals import (
@@ -41,13 +49,14 @@ class _Known:
     """What outlives the study of a function.
 
     What it `hands` to others, its parameters of which callers may say the axes, those that no
-    annotation says to be tensors, and what callers have said of them, whether it `lacks`
-    annotations, and the functions of which annotations were read.
+    annotation says to be tensors, those of which it uses no axis by itself, what callers have said
+    of them, whether it `lacks` annotations, and the functions of which annotations were read.
     """
 
     hands: list[tuple[Function, Call]]
     open: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
     given: dict[str, Given] = field(default_factory=dict)
     lacks: bool = True
     rests_on: frozenset[Name] = frozenset()
@@ -272,7 +281,7 @@ class _Share:
             function[1]
             for function, one in before.items()
             if function not in studied
-            and agreed(calls.get(function, ()), one.open, one.bare) != one.given
+            and agreed(calls.get(function, ()), one.open, one.bare, one.whole) != one.given
         }
         studied = {**self._study(path, late), **studied}
         found = Found()
@@ -281,7 +290,8 @@ class _Share:
             several = self._proposers[path].of_several_shapes(one)
             open_ = tuple(n for n in open_parameters(one, said) if n not in several)
             bare = tuple(sorted(one.bare - said.keys()))
-            given = agreed(calls.get(function, ()), open_, bare)
+            whole = used_whole(one, open_)
+            given = agreed(calls.get(function, ()), open_, bare, whole)
             owner = one.function.owner
             free = function[:2] in self._free or (owner is not None and owner.name in self.escaping)
             counts = {name: each for name, each in given.items() if not free or each.axes is None}
@@ -299,5 +309,5 @@ class _Share:
             lacks = lacks or function[1:] in self._proposers[path].waiting
             found.methods += filter(None, [method(best, function)])
             found.shaped |= {function[:2]} if is_shaped(one) else set()
-            found.known[function] = _Known(handed, open_, bare, given, lacks, rests_on)
+            found.known[function] = _Known(handed, open_, bare, whole, given, lacks, rests_on)
         return found

@@ -7,10 +7,10 @@ import io
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, spec
@@ -18,12 +18,13 @@ from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.annotations.prose import (
     Said,
     are_components,
+    are_letters,
     comment,
     is_of_result,
     named,
     names_in,
 )
-from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.program.syntax import nodes, nodes_of
 from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.values.model import OneOf
 from shapecheck.codemod.sources.static import tensors_in, variables
@@ -73,6 +74,7 @@ class _Comment:
 
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Comments:
@@ -82,6 +84,8 @@ class Comments:
         self._said: dict[int, tuple[_Comment, Said]] = {}
         self._every = list(_tokens(text))
         self._names = {name for one in self._every for name in names_in(one.text)}
+        open_ends = {one.line for one in self._every if one.text.rstrip().endswith("->")}
+        self._becomes = {one.line for one in self._every if one.line - 1 in open_ends}
         self._naming = {one: some for one in self._every if (some := [*named(one.text)])}
         for one in self._every:
             said = comment(one.text, self._names)
@@ -102,12 +106,14 @@ class Comments:
         lines = [n for n in self._said if first - 1 <= n <= last + 1 and n not in read]
         if not lines:
             return found
-        statements = list(_statements(node.body))
+        statements, are_given = list(_statements(node.body)), _as_given(node, study)
         returned: list[Claim | None] = []
         undecided: list[ast.Assign] = []
         for line in lines:
             one, said = self._said[line]
-            near = [(s, v, study.values.get(v, UNKNOWN)) for s, v in _beside(one, statements)]
+            is_step = bool(said.inputs) or line in self._becomes
+            beside = _beside(one, statements, is_step)
+            near = [(s, v, study.values.get(v, UNKNOWN)) for s, v in beside]
             undecided += [
                 statement
                 for statement, _, known in near
@@ -119,6 +125,12 @@ class Comments:
                 continue
             statement, value, known = near[0]
             text = spelling.of(said.result)
+            if isinstance(value, ast.Name) and value.id in are_given(line):  # shortcut = x
+                is_sure = said.sure or are_letters(said.result)
+                if judge(text, known) or (is_sure and judge(text, known) is None):
+                    text = spelling.of(said.result, known)
+                    found.params.setdefault(value.id, Claim(text, line, category=said.category))
+                continue
             if not _agrees(text, said, known) or spelling.merges(text, known):
                 continue
             found.hints.update(spelling.hints(text, known))
@@ -176,25 +188,19 @@ class Comments:
     ) -> Iterator[int]:
         """Read comments that name parameters, `# q: (b, t, d), k: (b, s, d)`; yield their lines.
 
-        They do as long as the names stand for the arguments.
+        They do as long as the names stand for the arguments, and what is said for one case only
+        isn't so in others.
         """
         last = node.end_lineno or node.lineno
         comments = [one for one in self._naming if node.lineno <= one.line <= last]
         if not comments:
             return
-        until = dict.fromkeys(study.params, last)
-        for inner in nodes(node):
-            if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load):
-                if inner.id in until:
-                    until[inner.id] = min(until[inner.id], inner.lineno - 1)
-        scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        inside = [one for one in nodes(node) if isinstance(one, scopes) and one is not node]
+        are_given = _as_given(node, study)
         for one in comments:
-            if any(s.lineno <= one.line <= (s.end_lineno or s.lineno) for s in inside):
-                continue
+            given_here = are_given(one.line)
             for name, said in self._naming[one]:
                 may_be_prose = not said.category and self._may_be_prose(said.result)
-                if one.line > until.get(name, 0) or may_be_prose:
+                if name not in given_here or may_be_prose:
                     continue
                 yield one.line
                 value = study.params.get(name, UNKNOWN)
@@ -367,6 +373,22 @@ def _tokens(text: str) -> Iterator[_Comment]:
         return
 
 
+def _as_given(node: FunctionNode, study: Study) -> Callable[[int], set[str]]:
+    """Return what says which parameters are what a call has given, whatever the case, on a line."""
+    until = dict.fromkeys(study.params, node.end_lineno or node.lineno)
+    for name in nodes_of(ast.Name, node):
+        if not isinstance(name.ctx, ast.Load) and name.id in until:
+            until[name.id] = min(until[name.id], name.lineno - 1)
+    apart = (*_SCOPES, ast.If, ast.Match, ast.ExceptHandler)
+    inside = [one for one in nodes(node) if isinstance(one, apart) and one is not node]
+
+    def on(line: int) -> set[str]:
+        is_apart = any(one.lineno <= line <= (one.end_lineno or one.lineno) for one in inside)
+        return set() if is_apart else {name for name, last in until.items() if line <= last}
+
+    return on
+
+
 def _parameter_ends(node: FunctionNode) -> Iterator[tuple[str, int]]:
     """Yield the parameters with the lines on which they end, defaults included."""
     for one, default in _defaults(node):
@@ -377,7 +399,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements of a body in order, without those of nested functions and classes."""
     for node in body:
         yield node
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, _SCOPES):
             continue
         for part in ("body", "orelse", "handlers", "finalbody", "cases"):
             for child in getattr(node, part, ()):
@@ -385,12 +407,17 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _statements(inner)
 
 
-def _beside(one: _Comment, statements: list[ast.stmt]) -> list[tuple[ast.stmt, ast.expr]]:
-    """Return the statements that a comment can speak of, the likeliest first, with their values."""
+def _beside(
+    one: _Comment, statements: list[ast.stmt], is_step: bool
+) -> list[tuple[ast.stmt, ast.expr]]:
+    """Return the statements that a comment can speak of, the likeliest first, with their values.
+
+    `is_step`: it says what becomes of what, and so speaks of what is done below.
+    """
     if one.alone:
         near = [s for s in statements if s.col_offset == one.column]
         after = [s for s in near if s.lineno > one.line]
-        before = [s for s in near if (s.end_lineno or 0) < one.line]
+        before = [s for s in near if (s.end_lineno or 0) < one.line and not is_step]
         found = [
             *sorted(after, key=lambda s: s.lineno)[:1],
             *sorted(before, key=lambda s: s.lineno)[-1:],
@@ -471,12 +498,20 @@ def judge(text: spec.Spec, value: Value) -> bool | None:
     items = value.shape.dims
     if has_run(items):
         return None
-    values = [
-        e for e in text.entries if isinstance(e, spec.Axis) and isinstance(e.expr, spec.Number)
+    axes = [
+        (isinstance(entry, spec.Axis) and isinstance(entry.expr, spec.Number), item)
+        for entry, item in zip(text.entries, items, strict=True)
     ]
-    if values and len(values) == len(text.entries):  # it may be a value: a shape has these sizes
+    if any(is_number and _is_chosen(item) for is_number, item in axes):
+        return False
+    if axes and all(is_number for is_number, _ in axes):  # it may be a value: a shape has them
         return all(isinstance(item, int) for item in items)
     return True
+
+
+def _is_chosen(item: Item) -> bool:
+    """Whether a size is as a caller has it, so that a number says what it is by default."""
+    return not isinstance(item, Run) and any(one.kind is Kind.OWN for one in dims.symbols(item))
 
 
 def given(claims: Mapping[str, Claim], study: Study) -> dict[str, Value]:

@@ -39,7 +39,7 @@ _FIELD: Final = re.compile(r"^:(?:param(?:eter)?|arg)\s+(?:\w+\s+)?(\w+)\s*:(.*)
 _RETURNS: Final = re.compile(r"^:returns?\s*:(.*)$")
 _SHAPE: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b[^(\[.]{0,20}$")
 _SEVERAL: Final = re.compile(
-    r"(?i)\b(?:lists?|tuples?|dicts?|sequences?|iterables?)(?: of\b|\s*\[)"
+    r"(?i)\b(?:lists?|tuples?|dicts?|sequences?|iterables?)(?: of\b|\s*[\[(])"
     r"|\beach (?:is|has|one|of|with|tensor|item|element)\b"
 )
 _OTHERWISE: Final = re.compile(r"[)\]][`'\"]*(?:[^.()\[\]]*[\s,])?or\s+[`'\"]*[(\[]")

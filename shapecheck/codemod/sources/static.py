@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import functools
 import re
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from shapecheck.analysis.annotations.declarations import arguments_of, declaration, speaks
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.program.syntax import nodes
+from shapecheck.analysis.program.syntax import Def, nodes, nodes_of, target_names
 from shapecheck.analysis.study.dtypes import with_dtypes
 from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.values.model import tensor_of
@@ -50,6 +52,40 @@ def tensors_in(one: Study) -> set[str]:
         if isinstance(node, ast.Name):
             kinds[node.id] = tensor_of(value) is not None and kinds.get(node.id, True)
     return {name for name, is_tensor in kinds.items() if is_tensor}
+
+
+def measured(node: ast.expr) -> ast.expr | None:
+    """Return the expression of which another is the number of axes, None where it isn't that."""
+    match node:
+        case (
+            ast.Attribute(value=value, attr="ndim")
+            | ast.Call(func=ast.Attribute(value=value, attr="dim" | "ndimension"))
+            | ast.Call(func=ast.Name(id="len"), args=[ast.Attribute(value=value, attr="shape")])
+        ):
+            return value
+    return None
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def ranks_asked(function: Def) -> Mapping[str, AbstractSet[int]]:
+    """Return for how many axes of a parameter a function asks, before it is surely another value.
+
+    `if x.ndim == 3: x = x[None]`: there may be as many, whatever a text says.
+    """
+    until: dict[str, int] = {}
+    for statement in function.body:
+        for target in statement.targets if isinstance(statement, ast.Assign) else ():
+            for name in target_names(target):
+                until.setdefault(name, statement.lineno)
+    found: dict[str, set[int]] = {}
+    for test in nodes_of(ast.Compare, function):
+        match measured(test.left), test:
+            case (
+                ast.Name(id=name),
+                ast.Compare(ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(int(rank))]),
+            ) if test.lineno <= until.get(name, test.lineno):
+                found.setdefault(name, set()).add(rank)
+    return found
 
 
 def wanted(one: Study) -> set[str]:

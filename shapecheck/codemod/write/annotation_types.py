@@ -73,6 +73,15 @@ class Plain(Type):
 
 
 @dataclass(frozen=True, slots=True)
+class KeptType(Type):
+    """A type that stays as the annotation has it; there must be one."""
+
+    def source(self, tensor: str) -> str:
+        """Return the source text that stands for it in messages."""
+        return "object"
+
+
+@dataclass(frozen=True, slots=True)
 class ListType(Type):
     """A list of items of one type."""
 
@@ -136,6 +145,12 @@ class Either(Type):
 
 
 NONE: Final = NoneType()
+KEPT: Final = KeptType()
+
+
+def keeps(kind: Type) -> bool:
+    """Whether a part of a type stays as it is, so that it can't be written where there is none."""
+    return kind is KEPT or any(map(keeps, kind.parts()))
 
 
 def renamed(kind: Type, before: str, after: str) -> Type:

@@ -19,12 +19,14 @@ from shapecheck import dtypes, spec
 from shapecheck.analysis.study.model import ListOf, Study
 from shapecheck.analysis.values.model import OneOf
 from shapecheck.codemod.write.annotation_types import (
+    KEPT,
     NONE,
     ListType,
     TensorType,
     TupleType,
     Type,
     either,
+    keeps,
 )
 from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of, symbol_of
 from shapecheck.ops import UNKNOWN, Value
@@ -86,6 +88,8 @@ class Names:
         self.known: set[Sym] | None = None
         self.whole: Sym | None = None
         self._often: Counter[Sym] = Counter()
+        self._labels: set[str] = set()
+        self._beside: dict[Sym, set[Sym]] = {}
         self._taken = set(taken)
         self._shared: set[str] = set()
 
@@ -96,9 +100,15 @@ class Names:
         return found
 
     def count(self, values: Iterable[Value]) -> None:
-        """Take note of how often each symbol is in the annotations of a function."""
+        """Take note of how often each symbol is in the annotations of a function, beside which."""
         for value in values:
-            self._often += _occurrences(value)
+            occurring = _occurrences(value)
+            self._often += occurring
+            self._labels |= {label for one in occurring if (label := self._label(one))}
+            for tensor in _tensors(value):
+                beside = {*_symbols(tensor)}
+                for symbol in beside:
+                    self._beside.setdefault(symbol, set()).update(beside - {symbol})
 
     def shape(self, tensor: Tensor) -> str | None:
         """Return a tensor's shape in the annotation language; None if it isn't sayable."""
@@ -171,8 +181,11 @@ class Names:
     def _may_share(self, symbol: Sym, name: str, leads: bool) -> bool:
         """Whether a dimension has this name, be there another that has it, too.
 
-        A caller's `t` needn't be that of the function, or of another that it calls.
+        A caller's `t` needn't be that of the function, or of another that it calls. Two axes of one
+        tensor are different dimensions.
         """
+        if any(self.given.get(other) == name for other in self._beside.get(symbol, ())):
+            return False
         if symbol.kind is not Kind.UNKNOWN or symbol in self.hints or name in self.own:
             return True
         is_callers = symbol.name.startswith("caller.")
@@ -238,7 +251,8 @@ class Names:
                 # that begin a shape: verification finds out where they aren't.
                 name = self._label(symbol)
                 if name is None or not self._may_share(symbol, name, leads):
-                    name = unused(name.rstrip(digits) if name else usual, self._taken)
+                    label = name.rstrip(digits) if name else usual
+                    name = unused(label, self._taken, () if name else self._labels)
                 elif leads and not symbol.name.startswith("caller."):
                     self._shared.add(name)
                 self._taken.add(name)
@@ -297,11 +311,13 @@ def _list(value: ListOf, names: Names) -> Type | None:
 
 
 def _tuple(value: tuple[Value, ...], names: Names) -> Type | None:
-    """Return the annotation of a tuple, which may be a shape that an op is given."""
-    if not value or any(isinstance(item, (int, Size, Run)) for item in value):
-        return None
-    found = _described(value, names)
-    return None if found is None else TupleType(found)
+    """Return the annotation of a tuple, which may be a shape that an op is given.
+
+    What there is nothing to say of stays as it is, where it is annotated.
+    """
+    found = [describe(item, names) for item in value]
+    is_told = any(kind is not None and any(True for _ in kind.tensors()) for kind in found)
+    return TupleType(tuple(kind or KEPT for kind in found)) if is_told else None
 
 
 def _described(values: Iterable[Value], names: Names) -> tuple[Type, ...] | None:
@@ -339,7 +355,12 @@ def proposals(study: Study, names: Names, wanted: Collection[str]) -> dict[str, 
     names.count(kept.values())
     names.known = {s for slot, value in kept.items() if slot != "return" for s in _symbols(value)}
     found = ((slot, describe(value, names)) for slot, value in kept.items())
-    return {slot: kind for slot, kind in found if kind is not None and _says_something(kind)}
+    is_bare = getattr(study.function.node, "returns", None) is None
+    return {
+        slot: kind
+        for slot, kind in found
+        if kind is not None and _says_something(kind) and not (is_bare and keeps(kind))
+    }
 
 
 def _as_given(value: Value, study: Study) -> Value:
@@ -399,18 +420,24 @@ def _says_more(entries: Collection[spec.Axis | spec.Group]) -> bool:
 
 def _symbols(value: Value) -> Iterator[Sym]:
     """Yield the symbols of the dimensions and runs in a value, each as often as it is there."""
+    for tensor in _tensors(value):
+        for item in tensor.shape.dims:
+            yield from (item.symbol,) if isinstance(item, Run) else dims.symbols(item)
+
+
+def _tensors(value: Value) -> Iterator[Tensor]:
+    """Yield the tensors in a value."""
     match value:
-        case Tensor(shape=shape):
-            for item in shape.dims:
-                yield from (item.symbol,) if isinstance(item, Run) else dims.symbols(item)
+        case Tensor():
+            yield value
         case OneOf(options=parts):
             for part in parts:
-                yield from _symbols(part)
+                yield from _tensors(part)
         case ListOf(element=element):
-            yield from _symbols(element)
+            yield from _tensors(element)
         case tuple():
             for part in value:
-                yield from _symbols(part)
+                yield from _tensors(part)
 
 
 def _occurrences(value: Value) -> Counter[Sym]:
@@ -423,10 +450,13 @@ def _occurrences(value: Value) -> Counter[Sym]:
     return Counter(_symbols(value))
 
 
-def unused(label: str, taken: set[str]) -> str:
-    """Return a name like this one that isn't taken yet, `d`, `d2`, ...; it is from then on."""
+def unused(label: str, taken: set[str], others: Collection[str] = ()) -> str:
+    """Return a name like this one that isn't taken yet, `d`, `d2`, ...; it is from then on.
+
+    Nor is it one of the `others`.
+    """
     name, number = label, 2
-    while name in taken:
+    while name in taken or name in others:
         name, number = f"{label}{number}", number + 1
     taken.add(name)
     return name

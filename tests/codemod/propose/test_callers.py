@@ -178,3 +178,43 @@ def test_what_goes_on_to_a_function_for_any_number_of_axes_is_left_open(tmp_path
     )
     assert 'def use(x: Shaped[torch.Tensor, "b t d"])' in found
     assert 'def forward(self, x: Shaped[torch.Tensor, "b t d"])' not in found
+
+
+def test_one_number_may_have_as_many_axes_as_others_hand_over(tmp_path: Path) -> None:
+    text = (
+        "def pull(cdf: torch.Tensor):\n"
+        "    return cdf[3].item()\n"
+        "def f(x: torch.Tensor):\n"
+        "    b, n = x.shape\n"
+        "    return pull(x.sum(0)), pull(torch.zeros({}))\n"
+    )
+    assert 'cdf: Shaped[torch.Tensor, "n"]' in annotated(tmp_path, text.format("1"))
+    assert "cdf: torch.Tensor" in annotated(tmp_path, text.format("1, 1"))
+
+
+def test_what_is_handed_on_says_nothing_of_its_axes(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def pull(cdf: torch.Tensor):\n"
+        "    return cdf[3].item()\n"
+        "def through(cdf: torch.Tensor):\n"
+        "    return pull(cdf)\n"
+        "def f(x: torch.Tensor):\n"
+        "    b, n = x.shape\n"
+        "    return pull(x.sum(0))\n",
+    )
+    assert 'def pull(cdf: Shaped[torch.Tensor, "n"])' in found
+    assert 'def through(cdf: Shaped[torch.Tensor, "n"])' in found
+
+
+def test_what_a_number_may_be_given_for_as_a_whole_may_be_anything(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def gathered(x: torch.Tensor):\n"
+        "    torch.distributed.all_reduce(x)\n"
+        "def f(x: torch.Tensor):\n"
+        "    b, n = x.shape\n"
+        "    gathered(x)\n"
+        "    gathered(torch.ones(1, 1))\n",
+    )
+    assert "def gathered(x: torch.Tensor)" in found

@@ -161,3 +161,27 @@ def test_what_is_said_of_something_else_is_not_said_of_a_parameter(
         f'    Return:\n        {returns}\n    """\n    return g(hw)\n'
     )
     assert shapes(tmp_path, text, "docstrings") == shown
+
+
+def test_a_comment_on_another_name_of_a_parameter_is_about_that(tmp_path: Path) -> None:
+    text = (
+        "def f(x: Tensor, norm, late: bool):\n"
+        "    {}shortcut = x  # B, H, W, C\n"
+        "    x = norm(x)\n"
+        "    return shortcut + x\n"
+    )
+    assert 'x: Shaped[Tensor, "B H W C"]' in annotated(tmp_path, text.format(""))
+    assert "x: Tensor," in annotated(tmp_path, text.format("if late: "))
+    assert "x: Tensor," in annotated(tmp_path, text.format("x = norm(x); "))
+
+
+def test_a_name_with_its_axes_alone_is_a_shape(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def f(preds: Tensor, span: Tensor, rest: Tensor):\n"
+        "    # preds [B, D]\n"
+        "    # span [start, end]\n"
+        "    # rest [B, D] as it was\n"
+        "    return preds\n",
+    )
+    assert 'preds: Shaped[Tensor, "B D"], span: Tensor, rest: Tensor' in found

@@ -393,3 +393,15 @@ def test_a_docstring_says_what_is_a_tensor_beside_arrays(tmp_path: Path) -> None
         ' -> Shaped[torch.Tensor, "N C ..."]:'
     ) in found
     assert 'def embedding(steps, dim) -> Shaped[torch.Tensor, "N dim"]:' in found
+
+
+def test_what_is_beside_a_tensor_stays_as_it_is_annotated(tmp_path: Path) -> None:
+    text = (
+        "from typing import Tuple\n"
+        "def f(x: torch.Tensor){}:\n"
+        "    b, n, d = x.shape\n"
+        "    return x.mean(1), 'cpu'\n"
+    )
+    found = annotated(tmp_path, text.format(" -> Tuple[torch.Tensor, str]"))
+    assert '-> Tuple[Float[torch.Tensor, "b d"], str]:' in found
+    assert 'def f(x: Float[torch.Tensor, "b n d"]):' in annotated(tmp_path, text.format(""))

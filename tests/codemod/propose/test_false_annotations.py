@@ -1,0 +1,230 @@
+"""What annotations must not say: what is so in one case only, or when the function has run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from annotated_module import annotated
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class A(nn.Module):\n"
+        "    def __init__(self, masks: torch.Tensor):\n"
+        "        super().__init__()\n"
+        "        self.num = masks.shape[0]\n"
+        "        self.first = masks.reshape(self.num, -1).transpose(0, 1)\n",
+        "class A(nn.Module):\n"
+        "    def update(self, masks: torch.Tensor):\n"
+        "        self.num = masks.shape[0]\n"
+        "        self.center = torch.sum(masks, dim=0) / self.num\n",
+    ],
+)
+def test_what_a_method_sets_isnt_there_when_it_is_called(text: str, tmp_path: Path) -> None:
+    assert "{self." not in annotated(tmp_path, text)
+
+
+def test_two_axes_of_a_tensor_have_two_names(tmp_path: Path) -> None:
+    """Both functions call their batch so: that is no reason to take them for one."""
+    found = annotated(
+        tmp_path,
+        "def images(x: torch.Tensor):\n"
+        "    batch, d = x.shape\n"
+        "    return x / x.norm(dim=-1, keepdim=True)\n"
+        "def texts(x: torch.Tensor):\n"
+        "    batch, d = x.shape\n"
+        "    return x / x.norm(dim=-1, keepdim=True)\n"
+        "def logits(image: torch.Tensor, text: torch.Tensor):\n"
+        "    return images(image) @ texts(text).T\n",
+    )
+    assert 'text: Float[torch.Tensor, "batch2 d"]) -> Float[Tensor, "batch batch2"]' in found
+
+
+def test_a_comment_on_one_case_isnt_about_all(tmp_path: Path) -> None:
+    text = (
+        "def f(pred, label: torch.Tensor, many: bool):\n"
+        "    if many:\n"
+        "        # pred is [N, 1, H, W] and label is [N, H, W]\n"
+        "        pred = pred.squeeze()\n"
+        "    return pred.sum(), label.sum()\n"
+    )
+    assert "label: torch.Tensor, many" in annotated(tmp_path, text)
+    always = text.replace("    if many:\n    ", "").replace("        pred = ", "    pred = ")
+    assert 'label: Shaped[torch.Tensor, "N H W"]' in annotated(tmp_path, always)
+
+
+@pytest.mark.parametrize("asks", ["x.dim() == 4", "x.ndim != 3", "len(x.shape) == 4"])
+def test_a_docstring_isnt_believed_where_the_body_asks_for_other_axes(
+    asks: str, tmp_path: Path
+) -> None:
+    text = (
+        "def f(x: torch.Tensor):\n"
+        '    """Sum up.\n\n'
+        "    Args:\n"
+        "        x (torch.Tensor): has shape (N, C).\n"
+        '    """\n'
+        "    if {}:\n"
+        "        x = x.flatten(1)\n"
+        "    return x.exp()\n"
+    )
+    assert '"N C"' not in annotated(tmp_path, text.format(asks))
+    assert 'x: Shaped[torch.Tensor, "N C"]' in annotated(tmp_path, text.format("x.sum() > 0"))
+
+
+def test_a_number_isnt_said_of_what_callers_choose(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def embed(x: torch.Tensor, feats=128):\n"
+        "    b, n = x.shape\n"
+        "    freqs = torch.arange(feats)\n"
+        "    # B, N, 128\n"
+        "    pos = x[:, :, None] / freqs\n"
+        "    return pos\n",
+    )
+    assert '-> Shaped[Tensor, "b n {feats}"]' in found
+    assert "pos: " not in found
+
+
+def test_a_list_is_no_tensor_though_a_shape_is_said_of_its_items(tmp_path: Path) -> None:
+    text = (
+        "def f(levels):\n"
+        '    """Add up.\n\n'
+        "    Args:\n"
+        "        levels ({}): the features, with the shape\n"
+        "            [bs, dims, h, w].\n"
+        '    """\n'
+        "    return torch.cat([one.flatten(2) for one in levels], 2)\n"
+    )
+    assert "def f(levels)" in annotated(tmp_path, text.format("list(Tensor)"))
+    assert "def f(levels)" in annotated(tmp_path, text.format("list[Tensor]"))
+    assert 'levels: Shaped[torch.Tensor, "bs dims h w"]' in annotated(
+        tmp_path, text.format("Tensor")
+    )
+
+
+def test_what_becomes_of_a_tensor_below_is_no_comment_on_what_is_above(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def f(x: torch.Tensor):\n"
+        "    mask = nn.functional.interpolate(x, (3, 3))\n"
+        "    # shape (batch_size, num_queries, h, w) ->\n"
+        "    #   (batch_size * num_head, num_queries, h, w)\n"
+        "    mask = mask.flatten(2).unsqueeze(1).repeat((1, 8, 1, 1)).flatten(0, 1)\n"
+        "    return mask\n",
+    )
+    assert "num_head" not in found.replace("batch_size * num_head", "")
+
+
+def test_what_is_made_of_a_parameter_shows_nothing_of_it(tmp_path: Path) -> None:
+    """The point may be a list, and None: then there is none in the result either."""
+    found = annotated(
+        tmp_path,
+        "def double(x: torch.Tensor):\n"
+        "    n, d = x.shape\n"
+        "    return x * 2\n"
+        "def prepared(point, box):\n"
+        "    a, b = None, None\n"
+        "    if point is not None:\n"
+        "        point = torch.as_tensor(point, dtype=torch.float)\n"
+        "        a = double(point)\n"
+        "    return a, double(box)\n",
+    )
+    assert 'def prepared(point, box: Shaped[Tensor, "n d"]) -> tuple[Float[Tensor, "' in found
+    assert '"] | None, Shaped[Tensor, "n d"]]' in found
+
+
+def test_what_one_path_asserts_isnt_so_on_the_other(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def f(image: torch.Tensor, prompt: torch.Tensor, repeat: bool):\n"
+        "    n, d = prompt.shape\n"
+        "    if repeat:\n"
+        "        image = torch.repeat_interleave(image, n, dim=0)\n"
+        "    else:\n"
+        "        assert image.shape[0] == n\n"
+        "    return image.mean(1)\n",
+    )
+    assert 'image: Float[torch.Tensor, "n ' not in found
+    assert 'prompt: Shaped[torch.Tensor, "n d"]' in found
+
+
+def test_a_chain_of_comparisons_says_how_many_axes_there_are(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def f(x: torch.Tensor, y: torch.Tensor):\n"
+        "    assert len(x) == len(y) and x.ndim == y.ndim == 1\n"
+        "    return x + y\n",
+    )
+    assert 'x: Shaped[torch.Tensor, "n"], y: Shaped[torch.Tensor, "n"]' in found
+
+
+def test_the_items_of_a_tensor_are_all_alike(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "class A(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.lin = nn.Conv2d(3, 4, 3)\n"
+        "    def forward(self, frames: torch.Tensor):\n"
+        "        out = []\n"
+        "        for at, frame in enumerate(frames):\n"
+        "            b, c, h, w = frame.shape\n"
+        "            out.append(self.lin(frame))\n"
+        "        return out\n",
+    )
+    assert 'frames: Float[torch.Tensor, "b2 b 3 h w"]' in found
+
+
+def test_a_docstring_with_another_number_of_axes_than_is_handed_over_says_nothing(
+    tmp_path: Path,
+) -> None:
+    found = annotated(
+        tmp_path,
+        "def predict(boxes: torch.Tensor):\n"
+        '    """Predict.\n\n'
+        "    Args:\n"
+        "        boxes (torch.Tensor): has shape (B, 4).\n"
+        '    """\n'
+        "    return boxes.exp().sum()\n"
+        "def run(boxes: torch.Tensor):\n"
+        "    return predict(boxes.reshape(-1, 2, 2))\n",
+    )
+    assert '"B 4"' not in found
+    assert 'predict(boxes: Shaped[torch.Tensor, "b ' in found
+
+
+def test_what_gives_back_the_axes_it_is_given_takes_any_number(tmp_path: Path) -> None:
+    """All calls have three: that is no reason for a result that has three whatever is given."""
+    found = annotated(
+        tmp_path,
+        "def extra(x: torch.Tensor):\n"
+        "    length = x.shape[-1]\n"
+        "    return 8 - length % 8\n"
+        "def padded(x: torch.Tensor):\n"
+        "    return nn.functional.pad(x, (0, extra(x)))\n"
+        "def f(x: torch.Tensor):\n"
+        "    b, c, t = x.shape\n"
+        "    return padded(x), extra(x)\n",
+    )
+    assert 'padded(x: Shaped[torch.Tensor, "*batch length"]) -> Shaped[Tensor, "*batch ' in found
+    assert 'extra(x: Shaped[torch.Tensor, "... length"])' in found
+
+
+def test_what_one_path_needs_of_another_tensor_leaves_an_axis_its_own(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "class A(nn.Module):\n"
+        "    def __init__(self, d, first: bool):\n"
+        "        super().__init__()\n"
+        "        self.first, self.lin = first, nn.Linear(d, d)\n"
+        "    def forward(self, x: torch.Tensor, pe: torch.Tensor):\n"
+        "        b, n, d = pe.shape\n"
+        "        if self.first:\n"
+        "            x = self.lin(x).mean(1, keepdim=True)\n"
+        "        else:\n"
+        "            x = self.lin(torch.cat([x, pe], dim=1))\n"
+        "        return x @ x.transpose(1, 2)\n",
+    )
+    assert 'x: Float[torch.Tensor, "b t d"], pe: Shaped[torch.Tensor, "b n d"]' in found
