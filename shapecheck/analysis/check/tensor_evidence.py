@@ -204,9 +204,7 @@ def _told_apart(function: ast.AST) -> Iterator[str]:
 
     Where anything else is an error, they are.
     """
-    demanding = (*nodes_of(ast.Assert, function), *nodes_of(ast.If, function))
-    tests = (test for node in demanding if (test := _demanded(node)) is not None)
-    expected = {inner for test in tests for inner in nodes_of(ast.Call, test)}
+    expected = {inner for test in _all_demanded(function) for inner in nodes_of(ast.Call, test)}
     for node in nodes_of(ast.Call, function):
         match node:
             case (
@@ -214,6 +212,28 @@ def _told_apart(function: ast.AST) -> Iterator[str]:
                 | ast.Call(func=ast.Attribute(attr="is_tensor"), args=[ast.Name(id=name)])
             ) if node not in expected:
                 yield name
+
+
+def asked_for_none(function: ast.AST) -> frozenset[str]:
+    """Return the names that a body asks whether they are None, and goes on with either way."""
+    tests = _all_demanded(function)
+    expected = {inner for test in tests for inner in nodes_of(ast.Compare, test)}
+    return frozenset(
+        node.left.id
+        for node in nodes_of(ast.Compare, function)
+        if isinstance(node.left, ast.Name)
+        and isinstance(node.ops[0], (ast.Is, ast.IsNot))
+        and is_none(node.comparators[0])
+        and node not in expected
+    )
+
+
+def _all_demanded(function: ast.AST) -> Iterator[ast.expr]:
+    """Yield what must hold, or must not, for a body to go on."""
+    for node in (*nodes_of(ast.Assert, function), *nodes_of(ast.If, function)):
+        test = _demanded(node)
+        if test is not None:
+            yield test
 
 
 def _demanded(node: ast.AST) -> ast.expr | None:

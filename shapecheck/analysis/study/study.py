@@ -21,7 +21,7 @@ from shapecheck.analysis.check.module import program_of, without_collecting
 from shapecheck.analysis.check.parts import functions as functions_of
 from shapecheck.analysis.check.parts import nested
 from shapecheck.analysis.check.symbolic import start
-from shapecheck.analysis.check.tensor_evidence import shown, shown_sizes
+from shapecheck.analysis.check.tensor_evidence import asked_for_none, shown, shown_sizes
 from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.interpreter import body
 from shapecheck.analysis.interpreter.budget import BudgetExceeded
@@ -193,8 +193,10 @@ def _ran(subject: Subject, values: Mapping[str, Value], tensors: set[str], most:
     given = {**begun, **values}
     supposed: dict[str, Value] = {}
 
+    optional = asked_for_none(function.node)
+
     def suppose(param: declarations.Parameter, value: Value) -> Value:
-        found = _start(param, value, param.name in tensors)
+        found = _start(param, value, param.name in tensors, param.name in optional)
         if found is not value:
             supposed[param.name] = found
         return found
@@ -346,13 +348,16 @@ def _joined(items: tuple[Item, ...]) -> tuple[Item, ...]:
 # What to study a function with --------------------------------------------------------------------
 
 
-def _start(param: declarations.Parameter, value: Value, is_tensor: bool) -> Value:
+def _start(
+    param: declarations.Parameter, value: Value, is_tensor: bool, may_be_none: bool
+) -> Value:
     """Return what a parameter is at first: any tensor, or any or None, if it is known to be one.
 
     What is known of a tensor of whose shape no annotation says anything was learned.
     """
     if is_tensor:
-        return any_tensor(param, Sym.suppose("..."))
+        found = any_tensor(param, Sym.suppose("..."))
+        return OneOf((found, None)) if may_be_none and isinstance(found, Tensor) else found
     if param.kind in ("positional", "keyword"):
         every = not declarations.speaks(param.declared)
         return opened(value, lambda: Sym.suppose("..."), every)

@@ -203,7 +203,8 @@ def values(given: Mapping[str, Given], function: Study) -> dict[str, Value]:
             for at, (label, number) in enumerate(one.axes)
         ]
         tensor = Tensor(Shape(tuple(axes)), one.dtype)
-        found[name] = OneOf((tensor, None)) if one.may_be_none else tensor
+        may_be_none = one.may_be_none or None in options(function.params[name])
+        found[name] = OneOf((tensor, None)) if may_be_none else tensor
     return found
 
 

@@ -228,3 +228,26 @@ def test_what_one_path_needs_of_another_tensor_leaves_an_axis_its_own(tmp_path: 
         "        return x @ x.transpose(1, 2)\n",
     )
     assert 'x: Float[torch.Tensor, "b t d"], pe: Shaped[torch.Tensor, "b n d"]' in found
+
+
+@pytest.mark.parametrize(
+    ("asks", "kind"),
+    [
+        ("if mask is not None: x = x * mask.view(2, 3)", 'Shaped[Tensor, "b2 d2"] | None'),
+        ("x = x if mask is None else x * mask.view(2, 3)", 'Shaped[Tensor, "b2 d2"] | None'),
+        ("assert mask is not None; x = x * mask.view(2, 3)", 'Shaped[Tensor, "b d"]'),
+    ],
+)
+def test_what_a_body_asks_whether_it_is_none_may_be_none(
+    asks: str, kind: str, tmp_path: Path
+) -> None:
+    found = annotated(
+        tmp_path,
+        "def f(x: torch.Tensor, mask):\n"
+        f"    {asks}\n"
+        "    return x.sum()\n"
+        "def g(x: torch.Tensor, mask):\n"
+        "    b, n = x.shape\n"
+        "    return f(x, x)\n",
+    )
+    assert f"mask: {kind}" in found
