@@ -641,6 +641,14 @@ class Facts:
         own = {*one.axes_of(run), *other.axes_of(run)}
         self.runs = {**self.runs, run: tuple(self._needed(*two, own) for two in aligned)}
 
+    def leave_numbers(self, run: Sym) -> None:
+        """Give up on which numbers the axes are that a run stands for, as far as they are some."""
+        known = self.runs.get(run)
+        if known is not None:
+            items = (self.dim(item) if not isinstance(item, Run) else item for item in known)
+            left = (Size.of(Sym.suppose("_")) if isinstance(item, int) else item for item in items)
+            self.runs = {**self.runs, run: tuple(left)}
+
     def axes_of(self, run: Sym) -> Iterator[Sym | None]:
         """Yield the symbols of the axes that a run stands for, as they were when it was learned."""
         for item in self.runs.get(run, ()):

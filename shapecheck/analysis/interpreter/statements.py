@@ -305,8 +305,9 @@ def _compares(test: ast.Compare) -> bool:
 def _leave_open(facts: Facts, node: ast.If, before: State, ends: Sequence[State]) -> None:
     """Give up on axes that one of two paths needs, and the other doesn't which uses the tensor too.
 
-    The value that both are chosen by may be the number of axes. `before` is how it was in front of
-    both, `facts` what is known behind both.
+    The value that both are chosen by may be the number of axes. Nor is an axis the number that one
+    path needs: `if self.channels == 1: x = repeat(x, "b 1 ... -> b 3 ...")`. `before` is how it was
+    in front of both, `facts` what is known behind both.
     """
     yes, no = (end.facts.runs for end in ends)
     left = set[Sym]()
@@ -318,6 +319,9 @@ def _leave_open(facts: Facts, node: ast.If, before: State, ends: Sequence[State]
                 symbols = {run.symbol for _, run in runs if run.symbol.supposed}
                 left |= (symbols & mine.keys()) - others.keys()
     facts.runs = {run: items for run, items in facts.runs.items() if run not in left}
+    for run in (yes.keys() ^ no.keys()) - before.facts.runs.keys() if len(ends) == 2 else ():
+        if run.supposed:
+            facts.leave_numbers(run)
 
 
 @lru_cache(maxsize=1024)

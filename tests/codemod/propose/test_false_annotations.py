@@ -251,3 +251,20 @@ def test_what_a_body_asks_whether_it_is_none_may_be_none(
         "    return f(x, x)\n",
     )
     assert f"mask: {kind}" in found
+
+
+def test_a_number_that_one_case_needs_isnt_that_of_all(tmp_path: Path) -> None:
+    text = (
+        "class A(nn.Module):\n"
+        "    def __init__(self, channels):\n"
+        "        super().__init__()\n"
+        "        self.channels = channels\n"
+        "    def forward(self, x: torch.Tensor):\n"
+        "        {}x = repeat(x, 'b 1 h w -> b c h w', c=3)\n"
+        "        return x.exp().sum((2, 3))\n"
+    )
+    found = annotated(tmp_path, "from einops import repeat\n" + text.format(""))
+    assert 'x: Shaped[torch.Tensor, "b 1 h w"]' in found
+    case = text.format("if self.channels == 1: ")
+    found = annotated(tmp_path, "from einops import repeat\n" + case)
+    assert 'x: Float[torch.Tensor, "b d h w"]' in found or '"b c h w"]' in found
