@@ -411,7 +411,8 @@ def _arguments_fit(
             text = None if one.node is None else frame.segment(one.node)
             subject = f'argument "{name}" of "{label}"'
             subject, text = fitting.spoken(frame, one.value, subject, text)
-            blame = Blame("unfit", "parameter", label, name, of_rank=found[0].of_rank)
+            of_rank = found[0].of_rank or _has_more_axes(frame, found)
+            blame = Blame("unfit", "parameter", label, name, of_rank=of_rank)
             message = fitting.message(frame, subject, found, matcher, text, blame)
             frame.error(one.node or node, with_origins(message, found[0], matcher, origin))
             return False
@@ -421,6 +422,14 @@ def _arguments_fit(
     blame = Blame(part="parameter", function=label)
     strict.report(frame, node, f'"{label}"', before.atoms, blame)
     return True
+
+
+def _has_more_axes(frame: Frame, found: fitting.Found) -> bool:
+    """Whether a tensor has more axes than its annotation leaves room for."""
+    _, tensor, declared = found
+    if tensor is None or declared is None or declared.text is None or declared.text.groups:
+        return False
+    return frame.state.facts.shape(tensor.shape).least_rank > len(declared.text.entries)
 
 
 def _parts(frame: Frame, param: Parameter, argument: Argument) -> list[tuple[str, Argument]]:

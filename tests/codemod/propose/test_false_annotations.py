@@ -268,3 +268,20 @@ def test_a_number_that_one_case_needs_isnt_that_of_all(tmp_path: Path) -> None:
     case = text.format("if self.channels == 1: ")
     found = annotated(tmp_path, "from einops import repeat\n" + case)
     assert 'x: Float[torch.Tensor, "b d h w"]' in found or '"b c h w"]' in found
+
+
+def test_a_docstring_with_fewer_axes_than_there_are_at_least_says_nothing(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def scaled(boxes: torch.Tensor):\n"
+        "    return boxes.flatten(2).unsqueeze(-1).expand(-1, -1, -1, 2)[..., :2, :]\n"
+        "def predict(boxes: torch.Tensor):\n"
+        '    """Predict.\n\n'
+        "    Args:\n"
+        "        boxes (torch.Tensor): has shape (B, 4).\n"
+        '    """\n'
+        "    return boxes.exp().sum()\n"
+        "def run(boxes: torch.Tensor):\n"
+        "    return predict(scaled(boxes))\n",
+    )
+    assert '"B ' not in found
