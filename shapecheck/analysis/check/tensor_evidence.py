@@ -22,7 +22,7 @@ from shapecheck.analysis.program.model import (
     dotted,
     literal,
 )
-from shapecheck.analysis.program.syntax import elements, is_none, nodes_of, text_of
+from shapecheck.analysis.program.syntax import elements, is_none, name_of, nodes_of, text_of
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
@@ -342,6 +342,38 @@ def _taken(called: Function, node: ast.Call, is_bound: bool, seen: Seen) -> Iter
             return
         if isinstance(takes.declared, TensorDecl) or takes.name in shown:
             yield from _origin(argument, seen)
+
+
+def optional(function: Function, seen: Seen) -> frozenset[str]:
+    """Return the parameters that may be None as far as a body shows.
+
+    It asks whether they are, or only hands them to parameters that may be.
+    """
+    attributes = nodes_of(ast.Attribute, function.node)
+    items = nodes_of(ast.Subscript, function.node)
+    used = {name_of(node.value) for node in (*attributes, *items)}
+    handed: set[str] = set()
+    for node in nodes_of(ast.Call, function.node):
+        match seen.values.get(node.func, UNKNOWN):
+            case (Function() as called) | Bound(function=Function() as called) as target:
+                handed |= _handed_to_optional(called, node, isinstance(target, Bound))
+    return asked_for_none(function.node) | (handed - used)
+
+
+def _handed_to_optional(called: Function, node: ast.Call, is_bound: bool) -> set[str]:
+    """Return the variables that a call hands to parameters which may be None."""
+    params = declarations.declaration(called).params[is_bound:]
+    asked = asked_for_none(called.node)
+    may_be = {
+        one.name
+        for one in params
+        if (one.default is not None and is_none(one.default))
+        or one.declared.may_be_none
+        or one.name in asked
+    }
+    places = [one.name if one.kind == "positional" else "" for one in params]
+    given = [*zip(places, node.args, strict=False), *((k.arg, k.value) for k in node.keywords)]
+    return {name for at, one in given if at in may_be and (name := name_of(one)) is not None}
 
 
 def shown_alone(function: Function) -> Set[str]:

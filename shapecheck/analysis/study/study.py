@@ -21,7 +21,7 @@ from shapecheck.analysis.check.module import program_of, without_collecting
 from shapecheck.analysis.check.parts import functions as functions_of
 from shapecheck.analysis.check.parts import nested
 from shapecheck.analysis.check.symbolic import start
-from shapecheck.analysis.check.tensor_evidence import asked_for_none, shown, shown_sizes
+from shapecheck.analysis.check.tensor_evidence import optional, shown, shown_sizes
 from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.interpreter import body
 from shapecheck.analysis.interpreter.budget import BudgetExceeded
@@ -151,7 +151,8 @@ def _study(subject: Subject, before: Study, known: Mapping[str, Value]) -> Study
         if found is not before and not more and not ints:
             return found
         tensors, sizes = tensors | more, (sizes | ints) - more
-        found = _run(subject, {**_sizes_of(function, sizes), **known}, tensors)
+        given = {**_sizes_of(function, sizes), **known}
+        found = _run(subject, given, tensors, may_be_none=optional(function, found))
         rests_on = found.rests_on = found.rests_on | rests_on
 
 
@@ -178,25 +179,33 @@ def _is_tensor(value: Value) -> bool:
 
 
 def _run(
-    subject: Subject, values: Mapping[str, Value], tensors: set[str], most: float = math.inf
+    subject: Subject,
+    values: Mapping[str, Value],
+    tensors: set[str],
+    most: float = math.inf,
+    may_be_none: Collection[str] = (),
 ) -> Study:
     """Run a function's body once, watching what its expressions are worth and whom it calls."""
     with subject.function.module.program.memory.noting() as rests_on:
-        found = _ran(subject, values, tensors, most)
+        found = _ran(subject, values, tensors, most, may_be_none)
     found.rests_on = places(rests_on)
     return found
 
 
-def _ran(subject: Subject, values: Mapping[str, Value], tensors: set[str], most: float) -> Study:
+def _ran(
+    subject: Subject,
+    values: Mapping[str, Value],
+    tensors: set[str],
+    most: float,
+    may_be_none: Collection[str],
+) -> Study:
     function = subject.function
     state, begun = start(function, function.owner, subject.around, subject.alike)
     given = {**begun, **values}
     supposed: dict[str, Value] = {}
 
-    optional = asked_for_none(function.node)
-
     def suppose(param: declarations.Parameter, value: Value) -> Value:
-        found = _start(param, value, param.name in tensors, param.name in optional)
+        found = _start(param, value, param.name in tensors, param.name in may_be_none)
         if found is not value:
             supposed[param.name] = found
         return found

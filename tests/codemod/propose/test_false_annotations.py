@@ -285,3 +285,18 @@ def test_a_docstring_with_fewer_axes_than_there_are_at_least_says_nothing(tmp_pa
         "    return predict(scaled(boxes))\n",
     )
     assert '"B ' not in found
+
+
+def test_what_goes_to_what_may_be_none_may_be_none_unless_it_is_used(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def inner(x: torch.Tensor, mask):\n"
+        "    if mask is not None:\n"
+        "        b, n = mask.shape\n"
+        "        x = x * mask\n"
+        "    return x\n"
+        "def outer(x: torch.Tensor, mask, other):\n"
+        "    k = other.shape[0]\n"
+        "    return inner(x, mask) + inner(x, other)\n",
+    )
+    assert 'outer(x: torch.Tensor, mask: Shaped[Tensor, "b n"] | None, other: Shaped' in found
