@@ -150,6 +150,8 @@ class Names:
         if run:
             return ("b", *("n" for _ in items[1:run])) if run > 1 else ()
         usual = USUAL.get(len(items), ())
+        if len(items) == _MOST_OFTEN and self._is_own(items[1]):
+            return ("b", "c", "n")  # the features are in the middle: what is behind are places
         if items and isinstance(items[0], Run) and len(items) != 4:
             return ()
         told = ["" if isinstance(item, Run) else self._told(item) or "" for item in items]
@@ -157,6 +159,13 @@ class Names:
             name in usual[-2:] for name in told[:-2] if name
         )
         return usual if len(items) < 4 or is_image else ("b", *("n" for _ in items[2:]), "d")
+
+    def _is_own(self, item: DimExpr | Run) -> bool:
+        """Whether an axis has a size that the program chooses, as a module its features."""
+        if isinstance(item, Run):
+            return False
+        size = dims.whole(size_of(item))
+        return size in self.sizes or any(one.kind is Kind.OWN for one in dims.symbols(size))
 
     def _told(self, dim: DimExpr) -> str | None:
         """Return what the code calls a dimension; None where it has no name, or is a number."""

@@ -224,7 +224,7 @@ def test_a_parameter_that_is_reordered_has_an_axis_for_each_that_is_named(tmp_pa
         "        return (x + y).permute(1, 2, 0)\n",
     )
     assert 'def f(x: Shaped[torch.Tensor, "b t c"]) -> Shaped[torch.Tensor, "b c*t"]:' in found
-    assert 'x: Shaped[torch.Tensor, "b width d"]) -> Shaped[torch.Tensor, "b width d"]' in found
+    assert 'x: Shaped[torch.Tensor, "b width n"]) -> Shaped[torch.Tensor, "b width n"]' in found
 
 
 @pytest.mark.parametrize("check", ["", "    assert dim % 2 == 0\n"])
