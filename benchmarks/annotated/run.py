@@ -35,7 +35,7 @@ ROOT: Final = HERE.parents[1]
 SEED: Final = 25
 _TENSOR: Final = re.compile(r"(?:torch\.)?Tensor$")
 _SHAPED: Final = re.compile(r"\w+\[(?:torch\.)?Tensor, ?['\"]")
-_ERROR: Final = re.compile(r"^(?P<path>.+?):\d+: error: (?P<text>.*)$")
+_ERROR: Final = re.compile(r"^(?P<path>.+?):(?P<line>\d+)(?::\d+)?: error: (?P<text>.*)$")
 _CHECK: Final = ("check", "--only-shapes", "--color", "never", ".", "--", "--cache-dir=/dev/null")
 
 
@@ -130,10 +130,21 @@ def shapecheck(folder: Path, *arguments: str) -> tuple[str, float]:
     return done.stdout + done.stderr, took
 
 
-def errors(printed: str) -> Counter[tuple[str, str]]:
-    """Return the errors in what `check` prints, each with its file."""
-    found = map(_ERROR.match, printed.splitlines())
-    return Counter((one["path"], one["text"]) for one in found if one is not None)
+def errors(
+    folder: Path, printed: str
+) -> tuple[Counter[tuple[str, str]], dict[tuple[str, str], str]]:
+    """Return where `check` finds errors, each a file and what stands on the line, and their texts.
+
+    What an error says of a line may change with the names that annotations have.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    texts: dict[tuple[str, str], str] = {}
+    for one in filter(None, map(_ERROR.match, printed.splitlines())):
+        lines = (folder / one["path"]).read_text(errors="replace").splitlines()
+        place = one["path"], lines[int(one["line"]) - 1].strip()
+        counts[place] += 1
+        texts[place] = one["text"]
+    return counts, texts
 
 
 def measure(folder: Path) -> dict[Place, str]:
@@ -145,6 +156,7 @@ def measure(folder: Path) -> dict[Place, str]:
     )
     before = read(folder)
     said, first = shapecheck(folder, *_CHECK)
+    old, _ = errors(folder, said)
     printed, took = shapecheck(folder, "annotate", "--write", ".")
     after = read(folder)
     texts = {path: path.read_bytes() for path in folder.rglob("*.py")}
@@ -152,7 +164,8 @@ def measure(folder: Path) -> dict[Place, str]:
     changed = [path for path, text in texts.items() if path.read_bytes() != text]
     more = {p: t for p, t in read(folder).texts.items() if after.texts.get(p) != t}
     said_now, second = shapecheck(folder, *_CHECK)
-    new = errors(said_now) - errors(said)
+    now, texts_now = errors(folder, said_now)
+    new = now - old
     typed = before.typed - before.shaped
     had, have = len(before.typed & before.shaped), len(typed & after.shaped)
     written = {p: after.texts[p] for p in after.shaped if after.texts[p] != before.texts.get(p)}
@@ -162,14 +175,15 @@ def measure(folder: Path) -> dict[Place, str]:
         f"shape, {have} have one ({have / max(len(typed), 1):.0%}); {len(written)} annotations "
         f"written ({sum(p.name != 'return' for p in written)} of parameters), {doubts} doubts told;"
         f" second run: {len(changed)} files changed; check: {sum(new.values())} new errors of "
-        f"{sum(errors(said_now).values())}; CPU: annotate {took:.0f} s "
+        f"{sum(now.values())}; CPU: annotate {took:.0f} s "
         f"({took / max(lines, 1) * 1e5:.0f} s per 100,000 lines), again {again:.0f} s, check "
         f"{first:.0f} s before and {second:.0f} s after"
     )
     for place, text in sorted(more.items()):
         print(f"  changed by the second run: {place}: {after.texts.get(place)} -> {text}")
-    for (path, text), count in sorted(new.items()):
-        print(f"  new: {path}: {text}" + (f" ({count} times)" if count > 1 else ""))
+    for (path, line), count in sorted(new.items()):
+        times = f" ({count} times)" if count > 1 else ""
+        print(f"  new: {path}: {line}: {texts_now[path, line]}{times}")
     for place in sorted(typed - after.shaped):
         print(f"  without a shape: {place}: {before.texts[place]}")
     return written
