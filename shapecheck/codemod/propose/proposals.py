@@ -133,9 +133,13 @@ class Proposer:
         return said
 
     def of_several_shapes(self, one: Study) -> set[str]:
-        """Return the parameters of which a text leaves open what calls that are seen show."""
+        """Return the parameters of which a text leaves open what calls that are seen show.
+
+        Nor is it known who is wrong where a call hands over another number of axes than is said.
+        """
         reads = "docstrings" in self.settings.origins
-        return docstrings.of_several_shapes(one) if reads else set()
+        doubtful = {name for name in one.params if self._is_wrong(one, name, RANK)}
+        return doubtful | (docstrings.of_several_shapes(one) if reads else set())
 
     def ranks(self, one: Study) -> dict[str, Value]:
         """Return tensors of as many axes as is wrongly said what they are, by parameter."""
