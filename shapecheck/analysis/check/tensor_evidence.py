@@ -349,9 +349,8 @@ def optional(function: Function, seen: Seen) -> frozenset[str]:
 
     It asks whether they are, or only hands them to parameters that may be.
     """
-    attributes = nodes_of(ast.Attribute, function.node)
-    items = nodes_of(ast.Subscript, function.node)
-    used = {name_of(node.value) for node in (*attributes, *items)}
+    used = {name_of(node.value) for node in nodes_of(ast.Attribute, function.node)}
+    used |= {name_of(node.value) for node in nodes_of(ast.Subscript, function.node)}
     handed: set[str] = set()
     for node in nodes_of(ast.Call, function.node):
         match seen.values.get(node.func, UNKNOWN):
