@@ -36,6 +36,7 @@ from shapecheck.signatures import StubError
 _RECURSION_LIMIT: Final = 2**14
 # So many lines that have nothing to do with tensors cost what one costs that has.
 _IDLE_LINES: Final = 30
+_SOURCES: Final = "src"
 _EMPTY: Final = ast.Module([], [])
 _NOTHING: Final = Tally()
 
@@ -262,7 +263,10 @@ def _versions(tasks: Iterable[_Task]) -> list[Version]:
 
 
 def _by_path(settings: Settings) -> Settings:
-    return replace(settings, explicit_package_bases=True)
+    """Return settings under which paths name the modules, from this folder on or from `src`."""
+    has_sources = Path(_SOURCES).is_dir() and not Path(_SOURCES, "__init__.py").exists()
+    paths = dict.fromkeys((*settings.mypy_path, *([_SOURCES] if has_sources else [])))
+    return replace(settings, explicit_package_bases=True, mypy_path=tuple(paths))
 
 
 @contextmanager

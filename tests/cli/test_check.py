@@ -94,6 +94,22 @@ def test_a_package_that_nobody_can_import(new_project: NewProject) -> None:
     assert done.returncode == 1
 
 
+def test_packages_below_src_where_paths_name_modules(command: Command, tmp_path: Path) -> None:
+    """What lies in `src` is imported from there, also where folders don't say what is a package."""
+    files = {
+        "src/pkg/__init__.py": "",
+        "src/pkg/net.py": "import torch\ndef rows():\n    return torch.zeros(2, 3)\n",
+        "tools/a.py": "import tools.b\n",
+        "tools/b.py": "import torch\nfrom pkg.net import rows\nrows() @ torch.zeros(2, 3)\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    done = command("check", "--only-shapes", ".")
+    assert done.stdout.startswith('tools/b.py:3:1: error: "@" can\'t multiply (2 3) by (2 3)')
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_options_with_only_shapes(new_project: NewProject) -> None:
     """Those are known that say which files are checked; the others are refused."""
     project = new_project({"a.py": WRONG, "b.py": WRONG})
