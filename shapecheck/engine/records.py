@@ -251,11 +251,12 @@ def _read_diagnostic(said: Any) -> Diagnostic:
         raise ValueError("not a diagnostic")
     about = None
     if blame is not None:
-        kind, part, function, name, through, names = blame
+        kind, part, function, name, through, names, of_rank = blame
         if kind not in _KINDS or part not in _PARTS:
             raise ValueError("nothing to blame")
         lines = tuple(map(_number, through))
-        about = Blame(kind, part, str(function), str(name), lines, tuple(map(str, names)))
+        said_of = (str(function), str(name), lines, tuple(map(str, names)), bool(of_rank))
+        about = Blame(kind, part, *said_of)
     return Diagnostic(_read_span(place), message, severity, str(code), about)
 
 
