@@ -157,7 +157,7 @@ CAUSES: Final = [
         "w",
     ),
     (
-        "class A:\n    w: Tensor\ndef f(o: A, a: Float[Tensor, 'n']):\n    return a * o.w",
+        "class A:\n    w: object\ndef f(o: A, a: Float[Tensor, 'n']):\n    return a * o.w",
         "declared",
         "A.w",
     ),

@@ -320,10 +320,11 @@ def joined_stack(call: Call, tensors: Value, **rest: Value) -> Value:
         if shape.rank is None and shape.least_rank < least:
             return Tensor(Shape.unknown(), promote_all(parts))
         found.append(Tensor(raised(shape, least, ahead), part.dtype))
-    ranks = {one.shape.rank for one in found}
-    if 1 in ranks:
+    shapes = [one.shape for one in found]
+    rank = next((shape.rank for shape in shapes if shape.rank is not None), None)
+    if rank == 1:
         axis = 0
-    elif ranks == {None} and min(one.shape.least_rank for one in found) <= 1:
+    elif rank is None and shapes and min(shape.least_rank for shape in shapes) <= 1:
         return Tensor(Shape.unknown(), promote_all(parts))  # vectors, or not
     return concatenate(call, found, axis)
 
