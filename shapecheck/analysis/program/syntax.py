@@ -551,13 +551,8 @@ class Syntax:
         nodes = self.bindings.get(name, [])
         if len(nodes) < 2 or any(map(self.is_unconditional, nodes)):
             return None
-        places = (node.lineno for node in nodes)
-        first, last = min(places), max(node.lineno for node in nodes)
-        around = (n for n in self.tree.body if n.lineno < first and last <= (n.end_lineno or 0))
-        match next(around, None):
-            case ast.If() as statement:
-                return _choice(statement, frozenset(nodes))
-        return None
+        ifs = (one for one in self.tree.body if isinstance(one, ast.If))
+        return next(filter(None, (_choice(one, frozenset(nodes)) for one in ifs)), None)
 
     def is_unconditional(self, node: ast.stmt) -> bool:
         """Whether a statement that binds a global name is no part of another one."""
@@ -764,7 +759,8 @@ def _choice(node: ast.If, nodes: AbstractSet[ast.stmt]) -> ast.IfExp | None:
                 left.discard(one)
                 ways.append(value)
             case [ast.If() as inner]:  # `elif`
-                within = {one for one in nodes if inner.lineno <= one.lineno}
+                last = inner.end_lineno or inner.lineno
+                within = {one for one in nodes if inner.lineno <= one.lineno <= last}
                 chosen = _choice(inner, within)
                 left -= within
                 if chosen is not None:
