@@ -160,11 +160,9 @@ class _Run:
             can_name = settings.namespace_packages and not settings.explicit_package_bases
             followed = modules.followed(by_name=can_name)
             if modules.are_misnamed and can_name:
-                paths = {target.path for target in group}
-                again = targets.find(_by_path(settings), self._folders, any_name=True)
-                yield from self._together(
-                    (target for target in again if target.path in paths), _by_path(settings)
-                )
+                paths, by_path = {target.path for target in group}, _by_path(settings)
+                again = targets.find(by_path, self._folders, any_name=True)
+                yield from self._together((one for one in again if one.path in paths), by_path)
                 continue
             analysis = Analysis(modules, self._reader, self._options, self._store)
             for module in (*modules.given.values(), *followed):

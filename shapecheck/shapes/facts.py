@@ -638,7 +638,7 @@ class Facts:
         aligned = in_pairs(*pair)
         if aligned is None:
             return
-        own = {*one.axes_of(run), *other.axes_of(run)}
+        own = {*one._axes_of(run), *other._axes_of(run)}
         self.runs = {**self.runs, run: tuple(self._needed(*two, own) for two in aligned)}
 
     def leave_numbers(self, run: Sym) -> None:
@@ -649,11 +649,11 @@ class Facts:
             left = (Size.of(Sym.suppose("_")) if isinstance(item, int) else item for item in items)
             self.runs = {**self.runs, run: tuple(left)}
 
-    def axes_of(self, run: Sym) -> Iterator[Sym | None]:
+    def _axes_of(self, run: Sym) -> Iterator[Sym | None]:
         """Yield the symbols of the axes that a run stands for, as they were when it was learned."""
         for item in self.runs.get(run, ()):
             if isinstance(item, Run):
-                yield from self.axes_of(item.symbol)
+                yield from self._axes_of(item.symbol)
             else:
                 yield symbol_of(item)
 

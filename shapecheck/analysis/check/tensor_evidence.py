@@ -110,9 +110,12 @@ def _made_of_others(function: ast.AST, params: Set[str], seen: Seen) -> dict[str
                 given = (*call.args, *(word.value for word in call.keywords))
                 is_given = any(isinstance(one, ast.Name) and one.id == name for one in given)
                 is_known = seen.values.get(call.func, UNKNOWN) is not UNKNOWN
-                if name in params and is_given and is_known:
-                    if name in _handed_over(call, seen):
-                        continue
+                if (
+                    name in params
+                    and is_given
+                    and is_known
+                    and name not in _handed_over(call, seen)
+                ):
                     found[name] = min(line, found.get(name, line))
     return found
 
@@ -214,7 +217,7 @@ def _told_apart(function: ast.AST) -> Iterator[str]:
                 yield name
 
 
-def asked_for_none(function: ast.AST) -> frozenset[str]:
+def _asked_for_none(function: ast.AST) -> frozenset[str]:
     """Return the names that a body asks whether they are None, and goes on with either way."""
     tests = _all_demanded(function)
     expected = {inner for test in tests for inner in nodes_of(ast.Compare, test)}
@@ -356,13 +359,13 @@ def optional(function: Function, seen: Seen) -> frozenset[str]:
         match seen.values.get(node.func, UNKNOWN):
             case (Function() as called) | Bound(function=Function() as called) as target:
                 handed |= _handed_to_optional(called, node, isinstance(target, Bound))
-    return asked_for_none(function.node) | (handed - used)
+    return _asked_for_none(function.node) | (handed - used)
 
 
 def _handed_to_optional(called: Function, node: ast.Call, is_bound: bool) -> set[str]:
     """Return the variables that a call hands to parameters which may be None."""
     params = declarations.declaration(called).params[is_bound:]
-    asked = asked_for_none(called.node)
+    asked = _asked_for_none(called.node)
     may_be = {
         one.name
         for one in params

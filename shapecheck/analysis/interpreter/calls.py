@@ -121,6 +121,8 @@ def _filled(target: Value, arguments: Arguments) -> Arguments | None:
 
     None where no function of the program takes them, or one that takes any number of them.
     """
+    if not (arguments.more_args or arguments.more_kwargs):
+        return None
     is_bound = True
     match target:
         case Function() as function:
@@ -133,8 +135,6 @@ def _filled(target: Value, arguments: Arguments) -> Arguments | None:
             return None
     params = declaration(function).params[is_bound:]
     kinds = {param.kind for param in params}
-    if not (arguments.more_args or arguments.more_kwargs):
-        return None
     if (arguments.more_args and "star" in kinds) or (
         arguments.more_kwargs and "double-star" in kinds
     ):

@@ -22,18 +22,26 @@ PROPERTIES: Final = frozenset(
     "builtins.property functools.cached_property abc.abstractproperty "
     "torch.distributions.utils.lazy_property".split()
 )
-_KEEP: Final = KINDS | frozenset(
-    "torch.no_grad torch.inference_mode torch.enable_grad torch.set_grad_enabled torch.compile "
-    "torch.autocast torch.amp.autocast torch.cuda.amp.autocast torch.amp.custom_fwd "
-    "torch.amp.custom_bwd torch.cuda.amp.custom_fwd torch.cuda.amp.custom_bwd "
-    "torch.autograd.function.once_differentiable torch.compiler.disable torch._dynamo.disable "
-    "torch.fx.wrap torch.jit.script torch.jit.script_method torch.jit.script_if_tracing "
-    "torch.jit.ignore torch.jit.unused torch.jit.export jaxtyping.jaxtyped beartype.beartype "
-    "typeguard.typechecked functools.lru_cache functools.cache functools.wraps "
-    "typing.override typing_extensions.override typing.no_type_check typing.final "
-    "typing_extensions.final typing.overload abc.abstractmethod "
-    "dltype.dltyped shape_extensions.static_jaxtyping shape_extensions.shape_vars "
-    "shapecheck.shapecheck shapecheck.runtime.shapecheck".split()
+CHECKERS: Final = frozenset(
+    "beartype.beartype functools.cache functools.lru_cache jaxtyping.jaxtyped "
+    "typeguard.typechecked".split()
+)
+"""Those that are called with options, too, and give the function or one of their kind."""
+_KEEP: Final = (
+    KINDS
+    | CHECKERS
+    | frozenset(
+        "torch.no_grad torch.inference_mode torch.enable_grad torch.set_grad_enabled torch.compile "
+        "torch.autocast torch.amp.autocast torch.cuda.amp.autocast torch.amp.custom_fwd "
+        "torch.amp.custom_bwd torch.cuda.amp.custom_fwd torch.cuda.amp.custom_bwd "
+        "torch.autograd.function.once_differentiable torch.compiler.disable torch._dynamo.disable "
+        "torch.fx.wrap torch.jit.script torch.jit.script_method torch.jit.script_if_tracing "
+        "torch.jit.ignore torch.jit.unused torch.jit.export functools.wraps "
+        "typing.override typing_extensions.override typing.no_type_check typing.final "
+        "typing_extensions.final typing.overload abc.abstractmethod "
+        "dltype.dltyped shape_extensions.static_jaxtyping shape_extensions.shape_vars "
+        "shapecheck.shapecheck shapecheck.runtime.shapecheck".split()
+    )
 )
 """Decorators that leave what a function takes and returns as it was."""
 _MANAGERS: Final = frozenset(("contextlib.contextmanager", "contextlib.asynccontextmanager"))

@@ -91,16 +91,15 @@ def _settled(says: Declaration, bound: Mapping[str, Argument]) -> dict[str, Valu
     That is where something annotated as an `int` goes to what is annotated as several of them: it
     runs with the one or the other.
     """
-    declared = {param.name: param.declared for param in says.params}
-    return {
-        name: UNKNOWN if _is_one_for_several(declared[name], argument.value) else argument.value
-        for name, argument in bound.items()
-    }
+    values = {name: argument.value for name, argument in bound.items()}
+    for param in says.params:
+        value = values.get(param.name)
+        if type(value) is Size and is_chosen(value) and _is_several(param.declared):
+            values[param.name] = UNKNOWN
+    return values
 
 
-def _is_one_for_several(declared: Declared, value: Value) -> bool:
-    if type(value) is not Size or not is_chosen(value):
-        return False
+def _is_several(declared: Declared) -> bool:
     return all(isinstance(one, (ListDecl, TupleDecl, NoneDecl)) for one in alternatives(declared))
 
 

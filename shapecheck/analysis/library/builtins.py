@@ -12,6 +12,7 @@ from dataclasses import replace
 import shapecheck.dims as dims
 from shapecheck import dtypes, spec
 from shapecheck.analysis.interpreter import fitting
+from shapecheck.analysis.interpreter.decorators import CHECKERS
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import first, iterate, last, length
 from shapecheck.analysis.interpreter.kinds import special
@@ -276,13 +277,7 @@ def _copied(frame: Frame, value: Value) -> Value:
     return frame.state.new(content) if content is not None else value
 
 
-@function(
-    "beartype.beartype",
-    "functools.cache",
-    "functools.lru_cache",
-    "jaxtyping.jaxtyped",
-    "typeguard.typechecked",
-)
+@function(*CHECKERS)
 def _kept(frame: Frame, call: LibraryCall) -> Value:
     """A decorator that changes nothing gives the function; one of its kind, with options alone."""
     has_function = bool(call.args) and type(call.args[0]) is not int
