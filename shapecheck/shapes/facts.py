@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
@@ -77,8 +77,11 @@ class Facts:
     the shapes that annotations give to the parameters of the function at hand, `autocast` the
     dtypes in which ops may compute in the place of float32. `around` are axes and sizes that stood
     beside each other in tensors which are no operands, where a trial is to mind that. `features`
-    are sizes of the program's own that layers make: none is 0.
+    are sizes of the program's own that layers make: none is 0. `times_asked` tells whether anything
+    went by such a condition: it is counted up each time.
     """
+
+    times_asked: ClassVar[int] = 0
 
     __slots__ = (
         "_told",
@@ -116,6 +119,14 @@ class Facts:
         facts.features = self.features
         facts._told = self._told
         return facts
+
+    def asks_condition(self) -> bool:
+        """Whether the program is `under_unknown_condition`, for what goes by it.
+
+        It goes by the `features` then, too, which count only where no condition is met.
+        """
+        Facts.times_asked += 1
+        return self.under_unknown_condition
 
     @property
     def told(self) -> frozenset[Sym]:
@@ -248,12 +259,12 @@ class Facts:
         if self._other_name(a, b) or self._other_name(b, a):
             return Verdict(Relation.DIFFERENT)
         verdict = compare(size_of(a), size_of(b))
-        if verdict.own and self.under_unknown_condition and not _are_of_one_axis(a, b):
+        if verdict.own and self.asks_condition() and not _are_of_one_axis(a, b):
             return Verdict(Relation.POSSIBLE)
-        if self.features and verdict.relation is Relation.POSSIBLE and verdict.learn is None:
-            if self._are_features_apart(size_of(a) - size_of(b)):
-                return Verdict(Relation.DIFFERENT, own=True)
-        if verdict.relation is Relation.POSSIBLE and not self.under_unknown_condition:
+        if verdict.relation is Relation.POSSIBLE and not self.asks_condition():
+            if self.features and verdict.learn is None:
+                if self._are_features_apart(size_of(a) - size_of(b)):
+                    return Verdict(Relation.DIFFERENT, own=True)
             if _is_part(a, b) or _is_part(b, a):
                 return Verdict(Relation.DIFFERENT, own=True)
         if isinstance(a, Composite) and isinstance(b, Composite):
@@ -269,7 +280,7 @@ class Facts:
 
     def _are_features_apart(self, gap: IntSize) -> bool:
         """Whether two sizes differ by features that a layer makes, as `a+b` and `a` do by `b`."""
-        if self.under_unknown_condition or isinstance(gap, int) or len(gap.terms) != 1:
+        if isinstance(gap, int) or len(gap.terms) != 1:
             return False
         return all(isinstance(atom, Sym) and atom in self.features for atom in gap.atoms())
 
@@ -319,7 +330,7 @@ class Facts:
         """
         match verdict.learn:
             case Sym(kind=Kind.NAME), 0 | 1:
-                return not self.under_unknown_condition
+                return not self.asks_condition()
         return False
 
     def take_apart(self, whole: IntSize, parts: IntSize, beside: Sequence[Shape]) -> bool:
@@ -359,14 +370,14 @@ class Facts:
                     return True
         if self._are_apart(self._found(a), self._found(b)):
             return True
-        if not self.under_unknown_condition:
+        if not self.asks_condition():
             if self._is_axis_beside(a, b, beside) or self.are_shifted(a, b, beside):
                 return True
         named = any(s.kind is Kind.NAME for dim in (a, b) for s in dims.symbols(dim))
         now = self.dim(a), self.dim(b)
         symbols = {symbol for dim in now for symbol in dims.symbols(dim)}
         vague = any(s.kind is Kind.UNKNOWN and not s.counted for s in symbols)
-        if vague or not symbols or (self.under_unknown_condition and not named):
+        if vague or not symbols or (not named and self.asks_condition()):
             return False
         if 1 in now and not named:  # as one channel of pictures that are one item wide
             return False

@@ -90,9 +90,8 @@ def decorated(function: Function, facts: Facts) -> dtypes.DTypes:
 
 
 def _decorators(function: Function) -> Iterator[Value]:
-    frame = Frame(function.module, State())
     for decorator in getattr(function.node, "decorator_list", ()):
-        yield frame.hush(Frame.eval, decorator)
+        yield Frame(function.module, State()).hush(Frame.eval, decorator)
 
 
 def with_cast_inputs(function: Function, facts: Facts, args: Arguments) -> Arguments:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -106,12 +106,17 @@ def apply(
     before = facts.copy()
     instance = None if layer is None else with_parts(layer.attrs)
     values = (*given, *named.values(), layer)
-    under = facts.under_unknown_condition, facts.features
-    seen = view(values, {}, facts, signature.name, len(given), *named, *under)
+    seen = view(values, {}, facts, signature.name, len(given), *named)
     if not signature.of_arrays:
         mind_call(frame, signature, given, named, instance)
-    results = frame.program.memo.results
-    known = None if seen is None else results.get(seen.key)
+    results, asked = frame.program.memo.results, Facts.times_asked
+    under: Hashable = None
+    known = None
+    if seen is not None:
+        known = results.get(seen.key)
+        if known is None:
+            under = seen.key, facts.under_unknown_condition, facts.features
+            known = results.get(under)
     around: tuple[Shape, ...] = ()
     try:
         if seen is not None and known is not None:
@@ -120,7 +125,9 @@ def apply(
         else:
             value = signature.apply(facts, given, named, site.label, instance)
             if seen is not None:
-                results[seen.key] = OpSummary.of(value, before, facts, seen)
+                # What asks for no condition is the same under each.
+                key = seen.key if asked == Facts.times_asked else under
+                results[key] = OpSummary.of(value, before, facts, seen)
         around = become_one(frame, before)
         if around:
             signature.apply(before.minding(around), given, named, site.label, instance)

@@ -55,7 +55,7 @@ def _cat_repeated(call: Call, tensors: Repeated, dim: Value) -> Tensor:
 
 def _refuse_nothing(call: Call, verb: str) -> None:
     """Refuse an empty list, unless a condition that can't be read may have kept it from here."""
-    if not call.facts.under_unknown_condition:
+    if not call.facts.asks_condition():
         raise mismatch("there is nothing in the list", f"can't {verb} no tensors")
 
 
