@@ -18,8 +18,10 @@ BESIDE := tests stubs docs examples benchmarks hatch_build.py pyproject.toml Mak
 TESTS_COMPILED := tests/test_compiled.py \
 	$(addprefix tests/,dims shapes spec ops signatures analysis engine project cli runtime named)
 
+ON_A_DEVICE := $(addprefix tests/,runtime named first_class systems mixups ops/patterns)
+
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit compiled test-compiled conformance agreement bench soak corpus libraries same messages structure mutants fuzz edits planted annotated posted clean
+.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled conformance agreement bench soak corpus libraries same messages structure mutants fuzz edits planted annotated posted clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +39,10 @@ lint: $(INSTALLED) ## Run ruff check and ruff format --check
 
 typecheck: $(INSTALLED) ## Run mypy --strict over shapecheck/, with its own plugin on
 	$(BIN)/mypy --strict shapecheck
+
+gpu: $(INSTALLED) ## Run the run-time suite with tensors on the CUDA device, and print what it costs there
+	$(BIN)/python -m pytest --device cuda $(PYTEST_ARGS) $(ON_A_DEVICE)
+	$(BIN)/python benchmarks/device.py
 
 unit: $(INSTALLED) ## Run pytest on all cores (make unit PYTEST_ARGS="-k spec")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

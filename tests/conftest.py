@@ -1,4 +1,4 @@
-"""What every test shares: `--update`, the `gpu` marker, what hypothesis draws, and Ctrl-C.
+"""What every test shares: `--update`, `--device`, what hypothesis draws, and Ctrl-C.
 
 It also spares the hundreds of processes that tests start what can be done once for all of them.
 """
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import devices
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
@@ -44,6 +45,8 @@ def pytest_configure(config: pytest.Config) -> None:
     Expectations are rewritten by one process: several would write over each other's.
     """
     sys.dont_write_bytecode = False
+    if config.getoption("--device") == "cuda":
+        devices.use_cuda()
     if hasattr(config, "workerinput"):
         if config.getoption("--update"):
             raise pytest.UsageError("--update rewrites files: run it without -n")
@@ -74,12 +77,22 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--update`, which rewrites the expectations of data-driven tests."""
+    """Add `--update`, which rewrites the expectations of data-driven tests, and `--device`."""
     parser.addoption("--update", action="store_true", help="rewrite what data files expect")
+    parser.addoption(
+        "--device", choices=["cpu", "cuda"], help="where tensors are that a test makes (cpu)"
+    )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests marked `gpu` on a machine without one; torch is imported only if any is."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip the tests marked `gpu` on a machine without one; torch is imported only if any is.
+
+    Those marked `cpu_only` are skipped where tensors are on the device.
+    """
+    if config.getoption("--device") == "cuda":
+        for item in items:
+            if (marker := item.get_closest_marker("cpu_only")) is not None:
+                item.add_marker(pytest.mark.skip(reason=marker.kwargs["reason"]))
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return

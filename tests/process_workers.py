@@ -39,7 +39,7 @@ class Images(Dataset[Tensor]):
 
     @shapecheck
     def __getitem__(self, index: int) -> Float[Tensor, "3 h h"]:
-        return torch.full((3, 4, 5 if index == self.wrong else 4), float(index))
+        return torch.full((3, 4, 5 if index == self.wrong else 4), float(index), device="cpu")
 
 
 @shapecheck

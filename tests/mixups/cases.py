@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from lone_program import said_of
 from paired_programs import paired_programs
+from seeding import generator
 from torch import Tensor
 
 from shapecheck.analysis import Diagnostic
@@ -119,7 +120,7 @@ class Arguments:
         self.draw = cache(draw)
         self.rank = cache(rank)
         self.self: object = None
-        self.seed = torch.Generator().manual_seed(0)
+        self.seed = generator()
 
     def __getitem__(self, name: str) -> Any:
         if name == "self":

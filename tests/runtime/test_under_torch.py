@@ -7,6 +7,7 @@ import pydoc
 from collections.abc import Callable
 from typing import Any
 
+import devices
 import pytest
 import torch
 from torch import Tensor, nn
@@ -67,13 +68,14 @@ def step(model: nn.Module, scaled: bool = False) -> list[Tensor]:
     found: list[Tensor] = []
     for _ in range(3):
         optimizer.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=scaled):
+        with torch.autocast(devices.current().type, torch.bfloat16, enabled=scaled):
             y = model(torch.randint(0, 11, (3, 5)))
         y.float().square().mean().backward()
         optimizer.step()
         found.append(y.detach())
     found += [p.grad for p in model.parameters() if p.grad is not None]
-    return [*found, *model.state_dict().values(), torch.get_rng_state()]
+    generators = [torch.get_rng_state(), *torch.cuda.get_rng_state_all()]
+    return [*found, *model.state_dict().values(), *generators]
 
 
 @pytest.mark.parametrize("autocast", [False, True])
@@ -440,7 +442,7 @@ def test_help_shows_the_function_itself() -> None:
 
 def test_a_result_under_autocast_has_the_dtype_that_it_has() -> None:
     def product(x: Float[Tensor, "b d"], w: Float[Tensor, "d e"]) -> Tensor:
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast(x.device.type, dtype=torch.bfloat16):
             return x @ w
 
     def half(x: Float[Tensor, "b d"], w: Float[Tensor, "d e"]) -> BFloat16[Tensor, "b e"]:

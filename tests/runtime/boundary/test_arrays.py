@@ -13,7 +13,7 @@ from shapecheck import Float, Int, ShapeError, UInt8, shapecheck
 
 @shapecheck
 def to_tensor(image: UInt8[np.ndarray, "h w 3"], scale: Float[Tensor, "h w"]) -> Tensor:
-    return torch.from_numpy(image).permute(2, 0, 1) * scale
+    return torch.from_numpy(image).to(scale.device).permute(2, 0, 1) * scale
 
 
 @shapecheck
@@ -85,7 +85,7 @@ def test_what_does_not(call, said: str) -> None:
 def test_names_go_on_to_tensors() -> None:
     @shapecheck
     def f(x: Int[np.ndarray, "n d"], w: Float[Tensor, "d e"]) -> Float[Tensor, "n e"]:
-        return torch.from_numpy(x).float() @ w
+        return torch.from_numpy(x).to(w) @ w
 
     assert f(np.zeros((2, 3), np.int64), torch.zeros(3, 4)).shape == (2, 4)
     with pytest.raises(ShapeError, match="declared d"):

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from seeding import generator
 from torch import Tensor, nn
 
 from shapecheck import Float, ShapeError, disabled, shapecheck
@@ -43,7 +44,7 @@ def with_a_seed(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        return function(torch.Generator().manual_seed(0), *args, **kwargs)
+        return function(generator(), *args, **kwargs)
 
     return wrapper
 
@@ -84,7 +85,7 @@ def refuse(call: Callable[[], Any]) -> None:
         torch.no_grad(),
         torch.inference_mode(),
         torch.enable_grad(),
-        torch.autocast("cpu", dtype=torch.bfloat16),
+        torch.autocast(X.device.type, dtype=torch.bfloat16),
         torch.compiler.disable,
         torch.profiler.record_function("product"),
         lambda function: torch.compile(function, backend="eager"),

@@ -96,7 +96,7 @@ def on_a_device(x: Float[Tensor, "b t d"]) -> Any:
 
 def inner(x: Float[Tensor, "b t d"]) -> Any:
     b = x.shape[0]
-    made = [torch.zeros(b) for _ in range(2)]
+    made = list(torch.zeros(b) for _ in range(2))  # noqa: C400 - a list would be no function
     later = lambda: torch.zeros(b)  # noqa: E731 - another function, in which `b` isn't local
     return dims_of(made[0]) + dims_of(later())
 
