@@ -93,9 +93,9 @@ def split(x: Tensor, dim: Name | None = None, /, **parts: Any) -> Tensor:
     Raises `ShapeError` where the sizes don't multiply to the dimension's.
     """
     given = tuple([(name, meant(part)) for name, part in parts.items()])
-    at, sizes, names, old = planned(_split, (x,), meant(dim), given)
-    found = carry(torch.unflatten, x, at, sizes)
-    return called(found, names, old) if names else found
+    plan = planned(_split, (x,), meant(dim), given)  # which dynamo of torch 2.11 can't unpack
+    found = carry(torch.unflatten, x, plan.at, plan.sizes)
+    return called(found, plan.names, plan.old) if plan.names else found
 
 
 class _Split(NamedTuple):
