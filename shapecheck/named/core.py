@@ -179,7 +179,7 @@ def _planned(
             call = Call(ValueFacts(values), label_at(place), shapes)
             return plan(call, *shapes, *args)
         except Mismatch as refused:
-            raise _error(refused, shapes, place) from None
+            raise _error(refused.with_traceback(None), shapes, place) from None
 
 
 def tensor_only(given: object) -> None:

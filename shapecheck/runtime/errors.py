@@ -100,6 +100,15 @@ class CarriedError(ShapeError, metaclass=_Carried):
     def __reduce__(self) -> Any:
         return self.error.__reduce__()
 
+    def unpacked(self) -> ShapeError:
+        """Return the error, which this one becomes the context of: it keeps another like it.
+
+        Two errors that know each other would keep the tensors of all frames that they went through.
+        """
+        found = self.error
+        self.error = type(found)(found.message, found.names, found.place)
+        return found
+
 
 def carried(error: ShapeError) -> CarriedError:
     """Return what takes an error through an operator."""

@@ -99,7 +99,7 @@ def told_at_users_line(error: Exception) -> Exception:
     entry is the frame that caught it, which raising it again adds. With `SHAPECHECK_DEBUG=1` all
     are there.
     """
-    found = error.error if isinstance(error, CarriedError) else error
+    found = error.unpacked() if isinstance(error, CarriedError) else error
     if found is not error:
         found.__cause__ = found.__cause__  # so that what carried it isn't told as its context
     entries = list(_entries(error.__traceback__))[1:]

@@ -139,15 +139,17 @@ class Expression:
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         self.names = sorted(used & params)
         function = inspect.unwrap(plan.function)
-        scope = dict(getattr(function, "__globals__", {}))
+        around = getattr(function, "__globals__", {})
         if used - params:
-            scope.update(closure(function))
-            missing = [n for n in used - params if n not in scope and not hasattr(builtins, n)]
+            around = {**around, **closure(function)}
+            missing = [n for n in used - params if n not in around and not hasattr(builtins, n)]
             if missing:
                 raise ShapeAnnotationError(
                     f'"{{{source}}}" in the annotations of "{plan.label}" mentions '
                     f'"{missing[0]}", which is no argument of it and no global name'
                 )
+        # No more than it asks for: what else is around may be a tensor that is let go later.
+        scope = {name: around[name] for name in (used - params) & around.keys()}
         code = compile(f"lambda {', '.join(self.names)}: ({source}\n)", "<shapecheck>", "eval")
         self.function: Callable[..., Any] = eval(code, scope)
 

@@ -50,6 +50,25 @@ class Leaf:
     record: int | None = None
 
 
+class _Expressions:
+    """The values of `{...}` expressions, or the dimensions that they are here.
+
+    It has no way back to the binding: the tensors of a call would live on until the garbage
+    collector comes, and with them all that their gradients need.
+    """
+
+    def __init__(self, plan: Plan, scope: Mapping[str, Any], braced: Braced) -> None:
+        self._plan, self._scope, self._braced = plan, scope, braced
+
+    def __call__(self, source: str) -> IntSize | None:
+        expression = self._plan.expression(source)
+        dim, known = self._braced.get(source, (None, None))
+        if dim is not None and not self._scope.keys() >= set(expression.names):
+            return dim
+        value = expression(self._scope)
+        return value if dim is None or value != known else dim
+
+
 class Binding:
     """The names of one call, and what they are bound to as its tensors are looked at.
 
@@ -78,18 +97,10 @@ class Binding:
         self.origin: dict[str, str] = {}
         self.records: dict[int, tuple[dict[str, int], dict[str, tuple[int, ...]]]] = {}
         self._record: int | None = None
+        self.evaluate = _Expressions(plan, scope, self.braced)
         self.matcher = Matcher(ValueFacts(self.values, strict=True), self.evaluate)
         self.matcher.names.update(names or {})
         self.matcher.runs.update(runs or {})
-
-    def evaluate(self, source: str) -> IntSize | None:
-        """Return the value of a `{...}` expression, or the dimension that it is here."""
-        expression = self.plan.expression(source)
-        dim, known = self.braced.get(source, (None, None))
-        if dim is not None and not self.scope.keys() >= set(expression.names):
-            return dim
-        value = expression(self.scope)
-        return value if dim is None or value != known else dim
 
     def save(self) -> Saved:
         """Return what is bound, for `restore`."""

@@ -125,7 +125,11 @@ class Question:
             args = [_swapped(arg, by_identity) for arg in args]
             kwargs = {name: _swapped(arg, by_identity) for name, arg in kwargs.items()}
         facts = ValueFacts(self.values, self.strict)
-        return self.signature.apply(facts, args, kwargs, label, meant=meant)
+        try:
+            return self.signature.apply(facts, args, kwargs, label, meant=meant)
+        except Mismatch as refused:
+            # The rule's frames know it, and it them: the operands would wait for the collector.
+            raise refused.with_traceback(None) from None
 
     def named_surely(self, known: Value) -> Value:
         """Return a result without the names that it has only if a number is what it seems to be."""
