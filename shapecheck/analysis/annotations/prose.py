@@ -247,13 +247,18 @@ def bracketed(text: str) -> str:
 
 def groups(text: str) -> Iterator[str]:
     """Yield what stands in the outermost brackets of a text, those of calls and indices apart."""
+    return (inside for _, inside in placed(text))
+
+
+def placed(text: str) -> Iterator[tuple[int, str]]:
+    """Yield what `groups` does, each behind where its bracket is opened."""
     at = 0
     while at < len(text):
         found = _closed(text, at) if text[at] in _OPEN else None
         if found is None or (at and (text[at - 1].isalnum() or text[at - 1] in "_])")):
             at += 1
             continue
-        yield text[at + 1 : found]
+        yield at, text[at + 1 : found]
         at = found + 1
 
 

@@ -22,7 +22,14 @@ from shapecheck.analysis.program.model import (
     dotted,
     literal,
 )
-from shapecheck.analysis.program.syntax import elements, is_none, name_of, nodes_of, text_of
+from shapecheck.analysis.program.syntax import (
+    elements,
+    given_to,
+    is_none,
+    name_of,
+    nodes_of,
+    text_of,
+)
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
@@ -179,6 +186,7 @@ def shown_sizes(function: Function, seen: Seen) -> set[str]:
             case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=args):
                 if _takes_sizes(name, receiver, seen):
                     found |= _sizes_among(name, args)
+                found |= _counts(node, seen)
             case ast.BinOp(left=left, op=ast.FloorDiv() | ast.Mod(), right=ast.Name(id=name)):
                 if isinstance(seen.values.get(left), Size):
                     found.add(name)
@@ -200,6 +208,24 @@ def _sizes_among(name: str, args: Sequence[ast.expr]) -> set[str]:
     first = elements(args[0]) if args else None
     loose = args if name not in ("full", "repeat") and len(args) > 1 else ()
     return {one.id for one in only((*loose, *(first or ())), ast.Name)}
+
+
+def _counts(call: ast.Call, seen: Seen) -> set[str]:
+    """Return the variables of which a function of torch wants one number of things."""
+    name = dotted(seen.values.get(call.func, UNKNOWN))
+    signature = None if name is None else seen.function.module.program.table.signature(name)
+    wanted = list[ast.expr]()
+    for one in () if signature is None else (signature, *signature.overloads):
+        names = [param.name for param in one.params if not param.keyword_only]
+        if len(call.args) <= len(names):
+            given = given_to((param.name for param in one.params), call)
+            wanted += (value for at, value in given.items() if at in _COUNTED)
+            wanted += elements(given.get("size", call)) or ()
+    return {one.id for one in only(wanted, ast.Name)}
+
+
+_COUNTED: Final = frozenset(("num_classes", "num_samples", "steps"))
+"""What parameters are called that want a number of things, as `torch.linspace(0, 1, steps)`."""
 
 
 def _told_apart(function: ast.AST) -> Iterator[str]:

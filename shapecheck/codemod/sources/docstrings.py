@@ -16,10 +16,10 @@ from shapecheck import spec
 from shapecheck.analysis.annotations.prose import (
     are_components,
     bracketed,
-    groups,
     is_prose,
     named,
     parse,
+    placed,
 )
 from shapecheck.analysis.study.model import Study
 from shapecheck.codemod.sources.comments import Claim, Claims, Spelling, judge
@@ -232,9 +232,9 @@ def _stated(
     found: list[tuple[str, bool]] = []
     plainly = re.sub(r"[`$]|:math:", "", prose)
     prose = bracketed(plainly)
-    for inside in groups(prose):
+    for at, inside in placed(prose):
         shape = None if is_prose(inside) else parse(inside)
-        before = prose[: prose.find(inside)].rstrip("`$([ ")
+        before = prose[:at].rstrip("`$([ ")
         told = _SHAPE.search(before) is not None
         if _SEVERAL.search(before) and (told or shape is not None):
             return None

@@ -30,7 +30,7 @@ from shapecheck.codemod.write.annotation_types import (
 )
 from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of, symbol_of
 from shapecheck.ops import UNKNOWN, Value
-from shapecheck.shapes import Run, Tensor, has_run
+from shapecheck.shapes import Run, Shape, Tensor, has_run
 
 USUAL: Final[Mapping[int, Sequence[str]]] = {
     1: ("n",),
@@ -376,7 +376,7 @@ def _as_given(value: Value, study: Study) -> Value:
     """Return what a function makes without axes in front of all those of its first parameter.
 
     In `x + self.drop(x)` what isn't known of the second has no more axes than `x`, if that has
-    three or more.
+    three or more; nor has `scale` in `self.conv(x) * scale`.
     """
     if isinstance(value, tuple):
         return tuple(_as_given(item, study) for item in value)
@@ -385,8 +385,8 @@ def _as_given(value: Value, study: Study) -> Value:
         first = given.shape.dims
         lead, *rest = value.shape.dims or (None,)
         is_all = len(first) >= _MOST_OFTEN and not has_run(first)
-        if is_all and isinstance(lead, Run) and tuple(rest) == first:
-            return value.with_shape(given.shape)
+        if is_all and isinstance(lead, Run) and len(rest) == len(first):
+            return value.with_shape(Shape(tuple(rest)))
     return value
 
 

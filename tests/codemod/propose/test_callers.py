@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -218,3 +219,39 @@ def test_what_a_number_may_be_given_for_as_a_whole_may_be_anything(tmp_path: Pat
         "    gathered(torch.ones(1, 1))\n",
     )
     assert "def gathered(x: torch.Tensor)" in found
+
+
+@pytest.mark.parametrize(
+    ("call", "shape"),
+    [
+        ("torch.linspace(0, 1, n)", "{n}"),
+        ("torch.linspace(0, 1, steps=n)", "{n}"),
+        ("torch.randint(0, 10, (n, 3))", "{n} 3"),
+        ("torch.randint(10, (n,))", "{n}"),
+        ("torch.normal(0.0, 1.0, size=(n, 2))", "{n} 2"),
+        ("torch.zeros(3).multinomial(n)", "n"),
+        ("torch.zeros(n)", None),  # it may be several
+    ],
+)
+def test_what_is_a_number_of_things_is_a_size(call: str, shape: str | None, tmp_path: Path) -> None:
+    found = annotated(tmp_path, f"def f(n):\n    return {call}\n")
+    given = re.search(r'def f\(n\) -> \w+\[\w[\w.]*, "(.*)"\]:', found)
+    assert (given and given[1]) == shape
+
+
+def test_what_scales_a_picture_has_no_more_axes(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "class Block(nn.Module):\n"
+        "    def __init__(self, dim, dim_out):\n"
+        "        super().__init__()\n"
+        "        self.proj = nn.Conv2d(dim, dim_out, 3, padding=1)\n"
+        "    def forward(self, x, scale_shift=None):\n"
+        "        b, c, h, w = x.shape\n"
+        "        x = self.proj(x)\n"
+        "        if scale_shift is not None:\n"
+        "            scale, shift = scale_shift\n"
+        "            x = x * (scale + 1) + shift\n"
+        "        return x\n",
+    )
+    assert '-> Shaped[torch.Tensor, "b dim_out h w"]:' in found

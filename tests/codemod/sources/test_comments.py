@@ -185,3 +185,14 @@ def test_a_name_with_its_axes_alone_is_a_shape(tmp_path: Path) -> None:
         "    return preds\n",
     )
     assert 'preds: Shaped[Tensor, "B D"], span: Tensor, rest: Tensor' in found
+
+
+def test_a_short_shape_stands_where_its_brackets_are(tmp_path: Path) -> None:
+    """The `n,` of `prediction,` is none."""
+    text = (
+        "def f(pred: Tensor, weight: Tensor):\n"
+        '    """Loss.\n\n    Args:\n        pred: predictions of shape (n, *)\n'
+        '        weight: one for each prediction, of shape (n,)\n    """\n'
+        "    return pred.flatten(1).sum(1) * weight\n"
+    )
+    assert shapes(tmp_path, text, "docstrings") == ["n ...", "n"]
