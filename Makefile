@@ -21,7 +21,7 @@ TESTS_COMPILED := tests/test_compiled.py \
 ON_A_DEVICE := $(addprefix tests/,runtime named first_class systems mixups ops/patterns)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled conformance agreement bench soak corpus libraries same messages structure mutants fuzz edits planted annotated posted clean
+.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled conformance agreement bench soak corpus libraries same messages structure mutants fuzz edits planted annotated models posted clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -106,6 +106,9 @@ planted: $(INSTALLED) ## Plant mistakes in public repositories, count which are 
 
 annotated: $(INSTALLED) ## Annotate public repositories, and count what gets a shape: ANNOTATED=folder/of/checkouts
 	$(BIN)/python benchmarks/annotated/run.py $(ANNOTATED) $(ANNOTATED_ARGS)
+
+models: $(INSTALLED) ## Run models of other libraries with names and without: MODELS="transformers timm", MODELS_PYTHON=python that has them
+	PYTHONPATH=. $(or $(MODELS_PYTHON),$(BIN)/python) benchmarks/models.py $(or $(MODELS),transformers timm) $(MODELS_ARGS)
 
 posted: $(INSTALLED) ## Print how many of the bugs that people posted are found (ASIDE=1: those kept aside too)
 	PYTHONPATH=tests $(BIN)/python benchmarks/posted_shares.py $(if $(ASIDE),--aside)
