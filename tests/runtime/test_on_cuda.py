@@ -614,20 +614,48 @@ def test_the_peak_of_memory_is_the_same() -> None:
     assert wanted[1] == 0
 
 
-def test_nothing_is_kept_alive() -> None:
-    """Without the garbage collector: results, intermediates, and what a caught error holds."""
+@pytest.mark.parametrize("mode", ["boundary", "full"])
+def test_nothing_is_kept_alive(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the garbage collector: steps of training, and all that a caught error holds."""
+    monkeypatch.setenv("SHAPECHECK", mode)
     _, model = models()
     memory_of_steps(model)
+
+    def then(last: Callable[[Tensor], Tensor]) -> Callable[[Tensor], object]:
+        """Return a function that does more with what the model gives: something is refused."""
+
+        @shapecheck
+        def f(x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t d"]:
+            return last(model(x))
+
+        def call(x: Tensor) -> None:
+            with contextlib.suppress(ShapeError, RuntimeError):
+                f(x)
+                pytest.fail("it is refused")
+
+        return call
+
+    def step(x: Tensor) -> None:
+        model(x).square().mean().backward()
+        model.zero_grad(set_to_none=True)
+
+    calls = {
+        "a step": step,
+        "no gradient is asked for": model,
+        "the result": then(lambda y: y.mT),
+        "an op": then(lambda y: y @ y),
+        "an op, by torch": then(lambda y: y.view(7, -1)),
+        "an argument": lambda x: then(lambda y: y)(x[0]),
+    }
     gc.collect()
     gc.disable()
     try:
-        before = torch.cuda.memory_allocated()
-        for n in range(1, 5):
-            x = torch.randn(n, 16, 32, device=CUDA)
-            model(x)
-            with contextlib.suppress(ShapeError):
-                model(x[0])
-            del x
-            assert torch.cuda.memory_allocated() == before
+        for name, call in calls.items():
+            for n in range(1, 5):
+                before = torch.cuda.memory_allocated()
+                x = torch.randn(n, 16, 32, device=CUDA)
+                call(x)
+                del x
+                assert torch.cuda.memory_allocated() == before, (name, n)
     finally:
         gc.enable()

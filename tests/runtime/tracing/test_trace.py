@@ -173,7 +173,7 @@ def test_nothing_is_left_behind() -> None:
     model = Model()
     forward = Head.forward
     with pytest.raises(IndexError):
-        trace(model)(tokens() + 10)
+        trace(model)(tokens()[:, :0])
     assert Head.forward is forward
     assert torch._C._len_torch_function_stack() == 0
     hooks = torch.nn.modules.module
