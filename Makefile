@@ -40,8 +40,9 @@ lint: $(INSTALLED) ## Run ruff check and ruff format --check
 typecheck: $(INSTALLED) ## Run mypy --strict over shapecheck/, with its own plugin on
 	$(BIN)/mypy --strict shapecheck
 
+# Each process takes half a gigabyte of the device for itself.
 gpu: $(INSTALLED) ## Run the run-time suite with tensors on the CUDA device, and print what it costs there
-	$(BIN)/python -m pytest --device cuda $(PYTEST_ARGS) $(ON_A_DEVICE)
+	$(BIN)/python -m pytest --device cuda --maxprocesses 8 $(PYTEST_ARGS) $(ON_A_DEVICE)
 	$(BIN)/python benchmarks/device.py
 
 unit: $(INSTALLED) ## Run pytest on all cores (make unit PYTEST_ARGS="-k spec")

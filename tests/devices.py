@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     import torch
 
@@ -17,6 +19,8 @@ def use_cuda() -> None:
     """
     import torch
 
+    if not torch.cuda.is_available():
+        raise pytest.UsageError("--device cuda: torch finds no CUDA device here")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "torch.set_default_tensor_type", UserWarning)
         torch.set_default_tensor_type("torch.cuda.FloatTensor")

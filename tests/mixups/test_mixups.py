@@ -197,6 +197,7 @@ def test_wrong_programs_run_without_a_word_and_are_found(
     run()
 
 
+@pytest.mark.cpu_only(reason="nothing is executed")
 @every
 def test_the_analysis_finds_the_wrong_one_and_is_quiet_on_the_right_one(case: Case) -> None:
     assert [one.message for one in analysed(case.right)] == []
