@@ -88,11 +88,8 @@ __all__ = [
 ]
 
 
-class AloneSpec(TensorSpec):
-    """A spec that is all the metadata of its annotation: beartype checks tensors by it.
-
-    See `shapecheck.checkers.beartype`.
-    """
+class AnnotationSpec(TensorSpec):
+    """The metadata of one of our types, which pydantic asks for what it validates a field by."""
 
     __slots__ = ()
 
@@ -102,6 +99,19 @@ class AloneSpec(TensorSpec):
         return all(getattr(self, one.name) == getattr(other, one.name) for one in fields(self))
 
     __hash__ = TensorSpec.__hash__
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Return what pydantic validates a tensor by."""
+        return import_module("shapecheck.checkers.pydantic").schema(self, source, handler)
+
+
+class AloneSpec(AnnotationSpec):
+    """A spec that is all the metadata of its annotation: beartype checks tensors by it.
+
+    See `shapecheck.checkers.beartype`.
+    """
+
+    __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
         """Answer what beartype asks of one of its validators."""
@@ -121,7 +131,7 @@ class _Metadata(tuple[Any, ...]):
         checker = sys.modules.get("shapecheck.checkers.beartype")
         if checker is None or not all(map(checker.is_validator, more)):
             # beartype refuses a type of whose metadata only some are its own
-            alone = TensorSpec(alone.label, alone.dtypes, alone.shape, alone.dims)
+            alone = AnnotationSpec(alone.label, alone.dtypes, alone.shape, alone.dims)
         return alone, *more
 
 

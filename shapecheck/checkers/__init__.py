@@ -1,4 +1,4 @@
-"""Has the type checkers that people put on functions check our types: typeguard and beartype.
+"""Has other checkers check our types: typeguard, beartype, pydantic.
 
 Each module here imports its checker, and does its work when it is imported, once that checker is
 there: a program that has neither doesn't load them for us.
