@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 _NAME: Final = "__shapecheck_hook__"
+_LEFT_ALONE: Final = frozenset(("ignore", "unused"))
 
 
 def rewrite(tree: ast.Module, provider: str, name: str = "put_on") -> None:
@@ -26,7 +27,7 @@ def rewrite(tree: ast.Module, provider: str, name: str = "put_on") -> None:
 class _Decorator(ast.NodeTransformer):
     """The decorator goes innermost on functions, and outermost on classes.
 
-    So it gets the function itself, and sees what `@dataclass` has put into a class.
+    So it gets the function itself, and sees what `@dataclass` or NamedTuple has put into a class.
     """
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -42,7 +43,8 @@ class _Decorator(ast.NodeTransformer):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         self.generic_visit(node)
-        if node.decorator_list and not _is_read_by_compiler(node):
+        has_more = bool(node.decorator_list) or any(map(_is_named_tuple, node.bases))
+        if has_more and not _is_read_by_compiler(node):
             node.decorator_list.insert(0, _reference(node))
         return node
 
@@ -51,15 +53,21 @@ def _reference(node: ast.AST) -> ast.Name:
     return ast.copy_location(ast.Name(_NAME, ast.Load()), node)
 
 
+def _is_named_tuple(base: ast.expr) -> bool:
+    return ast.unparse(base).rpartition(".")[2] == "NamedTuple"
+
+
 def _is_read_by_compiler(node: ast.FunctionDef | ast.ClassDef) -> bool:
     """Whether a decorator is one of those that want the source, `jit` by some name, or says little.
 
-    An `@overload` has no body to check.
+    An `@overload` has no body to check. What `@torch.jit.ignore` stands on stays as Python has it.
     """
     for decorator in node.decorator_list:
         target = decorator.func if isinstance(decorator, ast.Call) else decorator
         names = [n.attr if isinstance(n, ast.Attribute) else "" for n in ast.walk(target)]
         names += [n.id for n in ast.walk(target) if isinstance(n, ast.Name)]
+        if not _LEFT_ALONE.isdisjoint(names):
+            continue
         if any("jit" in name or name == "overload" for name in names):
             return True
     return False

@@ -21,7 +21,7 @@ import torch
 
 from shapecheck import dtypes
 from shapecheck.dims import Dim
-from shapecheck.runtime.annotations.parts import declared, is_record, within
+from shapecheck.runtime.annotations.parts import declared, is_record, within, without_star
 from shapecheck.tensor_spec import ShapeAnnotationError, TensorSpec, read, spelled_out
 
 
@@ -100,6 +100,8 @@ def classify(annotation: Any) -> Hint:
     found = _tensor(annotation)
     if found is not None:
         return found
+    if without_star(annotation) is not None:
+        return OtherHint(annotation, (), _holds_tensors(annotation))
     members = _members(annotation)
     if len(members) == 2 and type(None) in members:
         inner = _tensor(members[0] if members[1] is type(None) else members[1])
@@ -118,6 +120,13 @@ def classify(annotation: Any) -> Hint:
     return OtherHint(annotation, quick, inside)
 
 
+def together(hint: Hint) -> Hint:
+    """Return what all arguments are by `*args: *tuple[int, ...]`, None where each is for itself."""
+    if not isinstance(hint, OtherHint) or without_star(hint.annotation) is None:
+        return None
+    return replace(hint, annotation=types.GenericAlias(tuple, (hint.annotation,)))
+
+
 def unpacked(hint: Hint) -> Mapping[str, Hint] | None:
     """Return what each keyword must be by `**kwargs: Unpack[Options]`, None for another hint."""
     return _unpacked(hint.annotation) if isinstance(hint, OtherHint) and hint.tensors else None
@@ -125,9 +134,9 @@ def unpacked(hint: Hint) -> Mapping[str, Hint] | None:
 
 @lru_cache(maxsize=256)
 def _unpacked(annotation: Any) -> Mapping[str, Hint] | None:
-    if getattr(typing.get_origin(annotation), "_name", None) != "Unpack":
+    record = without_star(annotation)
+    if record is None:
         return None
-    (record,) = typing.get_args(annotation)
     return {name: classify(one) for name, one in declared(record).items()}
 
 

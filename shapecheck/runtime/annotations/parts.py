@@ -95,6 +95,34 @@ def _mark(annotation: Any) -> str | None:
     return name if name in ("Required", "NotRequired", "ReadOnly") else None
 
 
+def without_star(annotation: Any) -> Any:
+    """Return what stands behind a `*` or in `Unpack[...]`; None of any other annotation."""
+    if getattr(typing.get_origin(annotation), "_name", None) == "Unpack":
+        return typing.get_args(annotation)[0]
+    if not getattr(annotation, "__unpacked__", False):
+        return None
+    return typing.get_origin(annotation)[typing.get_args(annotation)]
+
+
+def spread(items: tuple[Any, ...]) -> list[tuple[Any, bool]]:
+    """Return what the items of a tuple must be, and whether there may be any number of each.
+
+    tuple[int, *tuple[str, ...]]: one int, any number of str. Of a `TypeVarTuple` it is `Any`.
+    """
+    if items[1:] == (...,):
+        return [(items[0], True)]
+    found: list[tuple[Any, bool]] = []
+    for item in items:
+        inner = without_star(item)
+        if inner is None:
+            found.append((item, False))
+        elif typing.get_origin(inner) is tuple:
+            found += spread(typing.get_args(inner))
+        else:
+            found.append((Any, True))
+    return found
+
+
 def _filled(annotation: Any, given: Mapping[Any, Any]) -> Any:
     """Return an annotation with type variables replaced: `list[T]` of a generic record."""
     if isinstance(annotation, typing.TypeVar):

@@ -14,7 +14,14 @@ import torch
 from shapecheck.dims import DimExpr, Sym
 from shapecheck.explain import Message
 from shapecheck.runtime.annotations import instance_dims
-from shapecheck.runtime.annotations.hints import Hint, MaybeHint, TensorHint, TupleHint, unpacked
+from shapecheck.runtime.annotations.hints import (
+    Hint,
+    MaybeHint,
+    TensorHint,
+    TupleHint,
+    together,
+    unpacked,
+)
 from shapecheck.runtime.annotations.plan import Param, Plan
 from shapecheck.runtime.boundary.binding import Binding, ShapeOf
 from shapecheck.runtime.boundary.containers import fit_value
@@ -88,7 +95,9 @@ def _check_param(binding: Binding, param: Param, value: Any) -> None:
         return
     if value is param.default and not isinstance(value, torch.Tensor):
         return
-    if kind == kind.VAR_POSITIONAL:
+    if kind == kind.VAR_POSITIONAL and (whole := together(hint)) is not None:
+        fit_value(binding, whole, value, subject)
+    elif kind == kind.VAR_POSITIONAL:
         for index, item in enumerate(value):
             fit_value(binding, hint, item, f"item {index} of {subject}")
     elif kind == kind.VAR_KEYWORD:

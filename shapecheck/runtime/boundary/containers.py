@@ -32,9 +32,9 @@ from shapecheck.runtime.annotations.hints import (
     TupleHint,
     tensor_hint,
 )
-from shapecheck.runtime.annotations.parts import is_record
+from shapecheck.runtime.annotations.parts import is_record, spread, without_star
 from shapecheck.runtime.boundary.binding import Binding, class_name
-from shapecheck.runtime.boundary.record_fields import check_record
+from shapecheck.runtime.boundary.record_fields import check_part, check_record
 from shapecheck.runtime.errors import Failed
 from shapecheck.tensor_spec import TensorSpec, read
 
@@ -106,13 +106,15 @@ _FIT: Final[Mapping[type[object], Callable[[Binding, Any, Any, str], None]]] = {
 def lookup(
     origin_type: Any, args: tuple[Any, ...], extras: tuple[Any, ...]
 ) -> Callable[..., None] | None:
-    """Return the checker of annotated tensors, of unions and of records, while we are checking."""
+    """Return the checker of tensors, unions, records, some tuples, while we are checking."""
     if _binding.get() is None:
         return None
     if origin_type is Union or origin_type is types.UnionType:
         return _union
     if is_record(origin_type):
         return _record
+    if origin_type is tuple and any(without_star(arg) is not None for arg in args):
+        return _tuple
     for extra in extras:
         if isinstance(extra, TensorSpec):
             return _leaf(origin_type, extra)
@@ -161,6 +163,23 @@ def _record(value: Any, record: Any, args: tuple[Any, ...], memo: TypeCheckMemo)
             check_record(value, record, args, memo)
     except Failed as failed:
         raise _LeafError(failed.message) from None
+
+
+def _tuple(value: Any, origin_type: Any, args: tuple[Any, ...], memo: TypeCheckMemo) -> None:
+    """Fit a tuple that has another one unpacked in it, which typeguard counts as one item."""
+    parts = spread(args)
+    at = next((index for index, (_, many) in enumerate(parts) if many), None)
+    if not isinstance(value, tuple):
+        raise TypeCheckError("is not a tuple")
+    extra = len(value) - len(parts)
+    if extra < -1 or (at is None and extra):
+        few = f"{len(parts)}" if at is None else f"{len(parts) - 1} or more"
+        raise TypeCheckError(f"has {len(value)} items, declared {few}")
+    declared = [annotation for annotation, _ in parts]
+    if at is not None:
+        declared[at : at + 1] = [declared[at]] * (extra + 1)
+    for index, (annotation, item) in enumerate(zip(declared, value, strict=True)):
+        check_part(item, annotation, f"item {index}", memo)
 
 
 def _union(value: Any, origin_type: Any, args: tuple[Any, ...], memo: TypeCheckMemo) -> None:

@@ -34,7 +34,7 @@ def _named_tuple(
         raise TypeCheckError(f"is not a named tuple of type {name}")
     for name, annotation in declared.items():
         if hasattr(value, name):
-            _field(getattr(value, name), annotation, f"attribute {name!r}", memo)
+            check_part(getattr(value, name), annotation, f"attribute {name!r}", memo)
 
 
 def _typed_dict(value: Any, record: Any, declared: Mapping[str, Any], memo: TypeCheckMemo) -> None:
@@ -46,13 +46,17 @@ def _typed_dict(value: Any, record: Any, declared: Mapping[str, Any], memo: Type
         if marks & {"Required", "NotRequired"}:  # which `__required_keys__` misses in a text
             (required.add if "Required" in marks else required.discard)(name)
         if name in value:
-            _field(value[name], unmarked(annotation), f"value of key {name!r}", memo)
+            check_part(value[name], unmarked(annotation), f"value of key {name!r}", memo)
     if missing := required - value.keys():
         names = ", ".join(f'"{name}"' for name in sorted(missing))
         raise TypeCheckError(f"is missing required key(s): {names}")
 
 
-def _field(value: Any, annotation: Any, path: str, memo: TypeCheckMemo) -> None:
+def check_part(value: Any, annotation: Any, path: str, memo: TypeCheckMemo) -> None:
+    """Fit what stands in something to its annotation; an error says where. Raises `TypeCheckError`.
+
+    An annotation that is a text is one whose names aren't there: nothing is checked.
+    """
     if isinstance(annotation, str | typing.ForwardRef):
         return
     try:

@@ -7,8 +7,9 @@ import inspect
 import sys
 import types
 import warnings
+from collections import ChainMap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from textwrap import indent
 from typing import Any, Final, TypeVar, overload
 
@@ -46,7 +47,7 @@ from shapecheck.runtime.decorate.attributes import guard
 from shapecheck.runtime.decorate.codegen import compile_checks
 from shapecheck.runtime.decorate.codegen_values import parameters
 from shapecheck.runtime.errors import LOCK, hidden, own_fault
-from shapecheck.runtime.source import filename_for
+from shapecheck.runtime.source import filename_for, is_ours
 from shapecheck.tensor_spec import ShapeAnnotationError
 
 T = TypeVar("T")
@@ -188,27 +189,80 @@ def _on_member(
 
     One that uses operations by name needs the names, however much is to be checked.
     """
-    if mode.off and not isinstance(member, _HOLDERS):
-        if not isinstance(member, types.FunctionType) or not names_in_trace.uses_names(member):
-            return member
-    if isinstance(member, types.FunctionType):
-        full = mode.mode is settings.Mode.FULL or names_in_trace.uses_names(member)
-        variables = mode.variables and not mode.off
-        given: dict[str, Any] | None = {} if mode.shapes_only else None
-        return _wrap(member, own, full, namespace, variables, given)
     remade = _remade(member, lambda one, own: _on_member(one, own, mode, namespace, strict), own)
-    if remade is None and strict:
-        raise TypeError(f"@shapecheck goes on functions, methods and classes, not on {member!r}")
-    return member if remade is None else remade
+    if remade is not None:
+        return remade
+    if not isinstance(member, types.FunctionType):
+        if strict and not mode.off:
+            raise TypeError(
+                f"@shapecheck goes on functions, methods and classes, not on {member!r}"
+            )
+        return member
+    if mode.off and not names_in_trace.uses_names(member):
+        return member
+    full = mode.mode is settings.Mode.FULL or names_in_trace.uses_names(member)
+    variables = mode.variables and not mode.off
+    # a wrapper may convert what it is given, as pydantic's `validate_call` does
+    shapes_only = mode.shapes_only or is_wrapper(member)
+    given: dict[str, Any] | None = {} if shapes_only else None
+    return _wrap(member, own, full, namespace, variables, given)
 
 
 _On = Callable[[Any, frozenset[str]], Any]
+_CACHED: Final[Any] = type(functools.lru_cache(len))
+_generic: Any = functools.singledispatch(len)
+_GENERIC: Final = _generic.__code__
+"""Of each generic function: it only looks for the one that does the work."""
+_SIGNATURE: Final = "__signature__"
 
 
 @functools.singledispatch
 def _remade(holder: object, on: _On, own: frozenset[str]) -> Any:
-    """Return a method object around what `on` makes of the functions in it, None for no such."""
+    """Return what holds a function around what `on` makes of it, None for what holds none."""
     return None
+
+
+@_remade.register
+def _(holder: types.FunctionType, on: _On, own: frozenset[str]) -> Any:
+    """A function that stands for others: what they are given and give isn't what it is."""
+    if holder.__code__ is _GENERIC:
+        return _with_each(holder, on, own)
+    cells = _cells_of_wrapped(holder)
+    if cells:
+        made = on(cells[0].cell_contents, own)
+        for cell in cells:
+            cell.cell_contents = made
+        vars(holder)["__wrapped__"] = made
+    return holder if cells else None
+
+
+def _cells_of_wrapped(function: types.FunctionType) -> list[types.CellType]:
+    """Return where a wrapper keeps the function that it shows the annotations of.
+
+    There are none where it doesn't keep it in a variable, or says itself what its arguments are.
+    """
+    wrapped = vars(function).get("__wrapped__")
+    if is_checked(function) or not isinstance(wrapped, _HELD) or _SIGNATURE in vars(function):
+        return []
+    if getattr(wrapped, "__annotations__", {}) != function.__annotations__:
+        return []
+    return [cell for cell in function.__closure__ or () if _content(cell) is wrapped]
+
+
+def _content(cell: types.CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # empty until its variable is assigned
+        return None
+
+
+def _with_each(generic: Any, on: _On, own: frozenset[str]) -> Any:
+    """Check each implementation of a generic function, as `functools.singledispatch` makes it."""
+    for cls, member in [*generic.registry.items()]:
+        made = on(member, own) if isinstance(member, _HELD) else member
+        if made is not member:
+            generic.register(cls, made)
+    return generic
 
 
 @_remade.register(staticmethod)
@@ -234,7 +288,36 @@ def _(holder: Any, on: _On, own: frozenset[str]) -> Any:
     return holder if inner is holder.func else functools.cached_property(inner)
 
 
-_HOLDERS: Final = (staticmethod, classmethod, property, functools.cached_property)
+@_remade.register(functools.partialmethod)
+def _(holder: Any, on: _On, own: frozenset[str]) -> Any:
+    if type(holder) is not functools.partialmethod:
+        return None
+    inner = on(holder.func, own)
+    if inner is holder.func:
+        return holder
+    return functools.partialmethod(inner, *holder.args, **holder.keywords)
+
+
+@_remade.register(functools.singledispatchmethod)
+def _(holder: Any, on: _On, own: frozenset[str]) -> Any:
+    _with_each(holder.dispatcher, on, own)
+    return holder
+
+
+@_remade.register(_CACHED)
+def _(holder: Any, on: _On, own: frozenset[str]) -> Any:
+    inner = on(holder.__wrapped__, own)
+    if inner is holder.__wrapped__:
+        return holder
+    made = functools.lru_cache(**holder.cache_parameters())(inner)
+    vars(made).update({name: one for name, one in vars(holder).items() if name != "__wrapped__"})
+    return made
+
+
+_HELD: Final = (
+    types.FunctionType,
+    *(staticmethod, classmethod, property, functools.cached_property, _CACHED),
+)
 
 
 def _wrap(
@@ -245,14 +328,19 @@ def _wrap(
     variables: bool,
     given: Mapping[str, Any] | None,
 ) -> Any:
-    done: Pending | None = function.__dict__.get(MARK)
-    if done is not None:
-        if not own:
+    if MARK in vars(function):
+        if not own or not is_checked(function):
             return function
+        done: Pending = vars(function)[MARK]
         function, namespace = done.function, done.namespace
         variables, given = variables or done.variables, done.given
     pending = Pending(function, own, full, namespace, given, variables)
     return pending.wrapper() if pending.useful else function
+
+
+def is_checked(function: types.FunctionType) -> bool:
+    """Whether a function is what the decorator has made, not what another has put around it."""
+    return MARK in vars(function) and is_ours(function.__code__)
 
 
 class Pending:
@@ -282,6 +370,7 @@ class Pending:
         self.annotations: dict[str, Any] = {}
         self.hints: dict[str, Any] | None = None
         self.dims: dict[str, Dim] = {}
+        self.mentioned: dict[str, Any] = {}
         if not _is_annotated(function) and not given and not self.variables:
             self.useful = False
             return
@@ -290,6 +379,7 @@ class Pending:
         except Unresolved:
             found, failed = {}, {"": ""}
         hints = self.classify(found)
+        self.mentioned = mentioned(function, ChainMap(closure(function), function.__globals__))
         self.dims = dims_in(found, namespace)
         self.namespace = {name: namespace[name] for name in names or () if name in namespace}
         if failed:
@@ -303,6 +393,9 @@ class Pending:
         """Return the annotations that can be read by now, and why others can't."""
         given = self.given or {}
         found, failed = resolve(self.function, namespace)
+        for name, annotation in found.items():
+            if isinstance(annotation, InitVar):  # a dataclass hands it on to `__post_init__`
+                found[name] = annotation.type
         left = {name: reason for name, reason in failed.items() if name not in given}
         if self.given is not None:
             left = {name: left[name] for name in left if self.may_have_shape(name)}
@@ -335,6 +428,7 @@ class Pending:
         """
         function = self.function
         space: dict[str, Any] = {
+            **self.mentioned,  # other checkers look annotations that are text up here
             "__shapecheck_dynamo__": torch.compiler.is_dynamo_compiling,
             "__tracebackhide__": hidden,
         }
@@ -345,7 +439,9 @@ class Pending:
         source = _FIRSTS[kind_of(function)].format(head=head, passed=passed)
         exec(compile(source, filename_for(function.__qualname__), "exec"), space)
         made = space["first"]
-        made.__code__ = made.__code__.replace(co_firstlineno=function.__code__.co_firstlineno)
+        made.__code__ = made.__code__.replace(
+            co_name=function.__name__, co_firstlineno=function.__code__.co_firstlineno
+        )
 
         def become() -> Any:
             with LOCK:

@@ -24,7 +24,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from shapecheck import dtypes
 from shapecheck.runtime import settings
 from shapecheck.runtime.boundary import frames
-from shapecheck.runtime.decorate.decorator import MARK, Pending
+from shapecheck.runtime.decorate.decorator import MARK, Pending, is_checked
 from shapecheck.runtime.errors import LOCK
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import told_at_users_line
@@ -161,9 +161,9 @@ def checked(function: types.FunctionType, full: bool, given: Mapping[str, Any]) 
 
     `given` are annotations that stand in the place of its own.
     """
-    if MARK in function.__dict__ and not given:
+    if MARK in vars(function) and not given:
         return None
-    original = function.__dict__[MARK].function if MARK in function.__dict__ else function
+    original = vars(function)[MARK].function if is_checked(function) else function
     pending = Pending(original, frozenset(), full, {}, given)
     return pending.wrapper() if pending.useful else None
 

@@ -2,7 +2,9 @@
 
 import copy
 import importlib
+import os
 import pickle
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from beartype.door import is_bearable
 from beartype.roar import BeartypeCallHintViolation
 from beartype.vale import Is
 from jaxtyping import jaxtyped
+from repository import ROOT
 from torch import Tensor
 
 from shapecheck import Dim, Float, Int, shapecheck
@@ -267,3 +270,33 @@ def test_what_of_jaxtyping_is_private(monkeypatch: Any) -> None:
     assert len(said) == 1
     with pytest.raises(jaxtyping.TypeCheckError):
         both(ones("2"), ones("3 3"))
+
+
+def test_annotations_that_are_text_above_the_decorator(tmp_path: Path) -> None:
+    """beartype looks them up among the globals of what the decorator has made."""
+    (tmp_path / "program.py").write_text(
+        "from __future__ import annotations\n"
+        "import torch\n"
+        "from beartype import beartype\n"
+        "from beartype.roar import BeartypeCallHintParamViolation\n"
+        "from torch import Tensor\n"
+        "from shapecheck import Float, shapecheck\n"
+        "@beartype\n"
+        "@shapecheck\n"
+        'def sums(x: Float[Tensor, "b n"]) -> Float[Tensor, "b"]:\n'
+        "    return x.sum(-1)\n"
+        "sums(torch.ones(2, 3))\n"
+        "try:\n"
+        "    sums(torch.ones(2))\n"
+        "except BeartypeCallHintParamViolation:\n"
+        '    print("refused")\n'
+    )
+    done = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("refused\n", "")
