@@ -75,7 +75,8 @@ LAYERS = {
         modules=frozenset({"runtime", "record", "rewriting", "named", "types", "checkers"}),
         on=("rules",),
         packages=frozenset(
-            "torch typeguard beartype pydantic_core jaxtyping einops functorch numpy pytest rich".split()
+            "torch typeguard beartype pydantic_core jaxtyping einops functorch".split()
+            + "numpy pytest rich".split()
         ),
     ),
     "tools": Layer(
