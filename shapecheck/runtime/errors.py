@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final
 
@@ -19,7 +20,8 @@ class ShapeError(TypeError):
     """A tensor, an argument or an op that doesn't fit the dimensions that were declared.
 
     The first line of the text is what the static side says too. `message` has the parts: the text,
-    the error code and the notes. `names` holds the sizes of the names that were bound.
+    the error code and the notes. `names` holds the sizes of the names that were bound, `words` what
+    torch says of the op, where it fails too.
 
     Made from a text alone, as who passes exceptions between processes does, it says that text.
 
@@ -34,10 +36,12 @@ class ShapeError(TypeError):
         message: Message | str,
         names: Mapping[str, int] | None = None,
         place: str | None = None,
+        words: str = "",
     ) -> None:
         self.message = Message(message) if isinstance(message, str) else message
         self.names = dict(names or {})
         self.place = place
+        self.words = words
         super().__init__(message if isinstance(message, str) else self.told(place))
 
     def told(self, place: str | None) -> str:
@@ -51,6 +55,8 @@ class ShapeError(TypeError):
         lines += [f"  note: {note}" for note in message.notes]
         if self.names:
             lines.append("  here " + ", ".join(f"{k}={v}" for k, v in self.names.items()))
+        if self.words:
+            lines.append("  torch says: " + "\n    ".join(self.words.strip().splitlines()))
         return "\n".join(lines)
 
     @property
@@ -59,7 +65,7 @@ class ShapeError(TypeError):
         return self.message.code
 
     def __reduce__(self) -> tuple[type[ShapeError], tuple[object, ...]]:
-        return type(self), (self.message, self.names, self.place)
+        return type(self), (self.message, self.names, self.place, self.words)
 
 
 class RaggedWarning(UserWarning):
@@ -94,7 +100,7 @@ class CarriedError(ShapeError, metaclass=_Carried):
     """
 
     def __init__(self, error: ShapeError) -> None:
-        super().__init__(error.message, error.names, error.place)
+        super().__init__(error.message, error.names, error.place, error.words)
         self.error = error
 
     def __reduce__(self) -> Any:
@@ -106,7 +112,7 @@ class CarriedError(ShapeError, metaclass=_Carried):
         Two errors that know each other would keep the tensors of all frames that they went through.
         """
         found = self.error
-        self.error = type(found)(found.message, found.names, found.place)
+        self.error = type(found)(found.message, found.names, found.place, found.words)
         return found
 
 
@@ -189,11 +195,12 @@ def hide_frames() -> None:
             vars(module)["__tracebackhide__"] = hidden
 
 
+_OURS: Final = (f"{Path(__file__).parents[1]}{os.sep}", "<shapecheck")
 _warned: set[str] = set()
 
 
 def own_fault(where: str, error: Exception) -> None:
-    """Report a defect of shapecheck's own: one warning, then the check is skipped.
+    """Report a defect of shapecheck's own: one warning at the user's line, the check is skipped.
 
     With `SHAPECHECK_DEBUG=1` the error itself goes through.
     """
@@ -202,12 +209,14 @@ def own_fault(where: str, error: Exception) -> None:
     kind = f"{where}: {type(error).__name__}"
     if kind not in _warned:
         _warned.add(kind)
-        warnings.warn(
+        text = (
             f"shapecheck failed {where} and skipped the check ({type(error).__name__}: {error}); "
-            "please report it. SHAPECHECK_DEBUG=1 shows the traceback.",
-            RuntimeWarning,
-            stacklevel=3,
+            "please report it. SHAPECHECK_DEBUG=1 shows the traceback."
         )
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+            frame = frame.f_back
+        warnings.warn_explicit(text, RuntimeWarning, frame.f_code.co_filename, frame.f_lineno)
 
 
 _FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType)

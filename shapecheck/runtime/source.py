@@ -17,7 +17,7 @@ from typing import Final
 
 import torch
 
-from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, debugging
+from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, debugging, own_fault
 
 _INSTALLED: Final = Path(torch.__file__).parents[1]
 _OURS: Final = (
@@ -25,6 +25,8 @@ _OURS: Final = (
     str(Path(__file__).parents[1] / "named") + "/",
     "<shapecheck",
 )
+_STDLIB: Final = str(Path(ast.__file__).parent) + "/"
+_SITES: Final = frozenset(("site-packages", "dist-packages"))
 _NOT_THE_USERS: Final = (
     *(
         f"{_INSTALLED / name}/"
@@ -36,17 +38,22 @@ _NOT_THE_USERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of the user's program; `node` is the expression or statement that runs, if known."""
+    """A line of the user's program; `node` is the expression or statement that runs, if known.
+
+    `caller`: where the user's own code called it, if the line is one of an installed library.
+    """
 
     code: CodeType
     line: int
     node: ast.AST | None = None
     function: ast.AST | None = None
+    caller: Place | None = None
 
     def __str__(self) -> str:
         path = self.code.co_filename
         text = linecache.getline(path, self.line).strip()
-        return f"{path}:{self.line}" + (f": {text}" if text else "")
+        said = f"{path}:{self.line}" + (f": {text}" if text else "")
+        return said if self.caller is None else f"{said}\n  called at {self.caller}"
 
     def since(self, name: str) -> int | None:
         """Return the line that gave a local name its value: the last one above that binds it."""
@@ -70,7 +77,24 @@ def user_place() -> Place | None:
         return None
     function = function_of(frame.f_code)
     node = _node_at(frame.f_code, frame.f_lasti)
-    return Place(frame.f_code, frame.f_lineno, node, function)
+    return Place(frame.f_code, frame.f_lineno, node, function, _caller(frame))
+
+
+def _caller(frame: FrameType) -> Place | None:
+    """Return the innermost line of the user's own that has led to one of an installed library."""
+    outer: FrameType | None = frame
+    while outer is not None and is_installed(outer.f_code):
+        outer = users_frame(outer.f_back)
+    if outer is None or outer is frame:
+        return None
+    return Place(outer.f_code, outer.f_lineno)
+
+
+def is_installed(code: CodeType) -> bool:
+    """Whether code is of a library that is installed, Python's own included."""
+    return code.co_filename.startswith(_STDLIB) or not _SITES.isdisjoint(
+        Path(code.co_filename).parts
+    )
 
 
 def users_frame(frame: FrameType | None) -> FrameType | None:
@@ -87,7 +111,7 @@ def value_at(frame: FrameType, node: ast.expr) -> object:
             return frame.f_locals.get(name, frame.f_globals.get(name))
         case ast.Attribute(value=value, attr=attr):
             own = getattr(value_at(frame, value), "__dict__", None) or {}
-            kept = (own, own.get("_parameters"), own.get("_buffers"))
+            kept = (own, *map(own.get, ("_parameters", "_buffers", "_modules")))
             return next((one[attr] for one in kept if isinstance(one, dict) and attr in one), None)
     return None
 
@@ -99,6 +123,14 @@ def told_at_users_line(error: Exception) -> Exception:
     entry is the frame that caught it, which raising it again adds. With `SHAPECHECK_DEBUG=1` all
     are there.
     """
+    try:
+        return _told(error)
+    except Exception as fault:  # noqa: BLE001 - the user's own error goes on
+        own_fault("to tell where an error comes from", fault)
+        return error
+
+
+def _told(error: Exception) -> Exception:
     found = error.unpacked() if isinstance(error, CarriedError) else error
     if found is not error:
         found.__cause__ = found.__cause__  # so that what carried it isn't told as its context

@@ -205,6 +205,18 @@ def dimension_names(annotation: Any) -> Iterator[str]:
         yield from one.shape.names()
 
 
+def names_of(hint: Hint) -> Iterator[str]:
+    """Yield the dimension names in what an annotation asks for."""
+    match hint:
+        case TensorHint(spec=spec) | MaybeHint(tensor=TensorHint(spec=spec)):
+            yield from spec.shape.names()
+        case TupleHint(items=items):
+            for item in items:
+                yield from names_of(item)
+        case OtherHint(annotation=annotation, tensors=True):
+            yield from dimension_names(annotation)
+
+
 def dims_in(annotations: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Dim]:
     """Return the dimension names that are `Dim` objects where the function was written.
 

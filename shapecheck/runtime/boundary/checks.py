@@ -128,13 +128,14 @@ def _argument_error(
 
 def check_other(plan: Plan, name: str, value: Any) -> None:
     """Check an argument that is no tensor and has none inside. Raises `ShapeError`."""
-    (param,) = (param for param in plan.params if param.name == name)
-    binding = Binding(plan, {name: value})
     try:
-        _check_param(binding, param, value)
-    except Failed as failed:
-        raise _argument_error(binding, plan, failed, user_place()) from None
-    except ShapeAnnotationError:
+        (param,) = (param for param in plan.params if param.name == name)
+        binding = Binding(plan, {name: value})
+        try:
+            _check_param(binding, param, value)
+        except Failed as failed:
+            raise _argument_error(binding, plan, failed, user_place()) from None
+    except (ShapeError, ShapeAnnotationError):
         raise
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault(f'to check the argument "{name}" of {plan.label}', error)
@@ -142,19 +143,18 @@ def check_other(plan: Plan, name: str, value: Any) -> None:
 
 def check_result(plan: Plan, values: Sequence[Any], bound: Bound, result: Any) -> None:
     """Check a result thoroughly; `bound` is what the arguments bound. Raises `ShapeError`."""
-    scope = {param.name: value for param, value in zip(plan.params, values, strict=True)}
-    held = {**plan.fixed, **instance_dims.held(plan.own, values[0] if values else None)}
-    names = {name: size for name, size in bound[0].items() if size is not None}
-    binding = Binding(plan, scope, names={**names, **held}, runs=dict(bound[1]))
     try:
+        scope = {param.name: value for param, value in zip(plan.params, values, strict=True)}
+        held = {**plan.fixed, **instance_dims.held(plan.own, values[0] if values else None)}
+        names = {name: size for name, size in bound[0].items() if size is not None}
+        binding = Binding(plan, scope, names={**names, **held}, runs=dict(bound[1]))
         fit_result(binding, plan, result)
+        if plan.own:
+            instance_dims.hold(plan.own, values[0], binding.sizes())
     except (ShapeError, ShapeAnnotationError):
         raise
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault(f"to check the result of {plan.label}", error)
-        return
-    if plan.own:
-        instance_dims.hold(plan.own, values[0], binding.sizes())
 
 
 def fit_result(binding: Binding, plan: Plan, result: Any) -> None:

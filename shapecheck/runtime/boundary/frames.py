@@ -68,21 +68,21 @@ def enter(plan: Plan, values: Sequence[Any], tensors: Sequence[Any]) -> CallName
     `tensors` are the values of the plain tensor arguments. Raises `ShapeError` where the names
     that they have at the caller contradict. Runs with torch functions disabled.
     """
-    mode = thread_mode()
-    caller = mode.frame
     try:
+        mode = thread_mode()
+        caller = mode.frame
         entry, inside = _entry(plan, values, tensors, caller)
         frame = CallNames(dict(entry.sizes), dict(entry.symbols), caller, plan, entry)
         frame.born = dims_made()
         for tensor, known in (*inside, *zip(tensors, entry.records, strict=True)):
             if known is not None:
                 frame.name(tensor, known)
+        _open(mode, frame)
     except (ShapeError, ShapeAnnotationError):
         raise
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault(f"to name the arguments of {plan.label}", error)
         return None
-    _open(mode, frame)
     return frame
 
 
@@ -91,16 +91,20 @@ def follow() -> CallNames | None:
 
     None inside of a call that is followed already, whose names simply go on.
     """
-    mode = thread_mode()
-    if mode.frame is not None:
+    try:
+        mode = thread_mode()
+        if mode.frame is not None:
+            return None
+        frame = CallNames({}, {}, None)
+        for reference, known in state.given.table.values():
+            tensor = reference()
+            if tensor is not None:
+                frame.name(tensor, known)
+                frame.symbols.update(known.values)
+        _open(mode, frame)
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault("to carry the names of tensors into a model", error)
         return None
-    frame = CallNames({}, {}, None)
-    for reference, known in state.given.table.values():
-        tensor = reference()
-        if tensor is not None:
-            frame.name(tensor, known)
-            frame.symbols.update(known.values)
-    _open(mode, frame)
     return frame
 
 

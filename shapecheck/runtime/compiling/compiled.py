@@ -173,7 +173,7 @@ def _let_through() -> type[ShapeError]:
 
     class CompiledShapeError(ShapeError, TorchRuntimeError):
         def __str__(self) -> str:  # dynamo adds lines of its own to the arguments
-            return str(ShapeError(self.message, self.names, self.place))
+            return str(ShapeError(self.message, self.names, self.place, self.words))
 
     CompiledShapeError.__name__ = CompiledShapeError.__qualname__ = ShapeError.__name__
     CompiledShapeError.__module__ = ShapeError.__module__

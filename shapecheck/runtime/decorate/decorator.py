@@ -244,9 +244,16 @@ def _cells_of_wrapped(function: types.FunctionType) -> list[types.CellType]:
     wrapped = vars(function).get("__wrapped__")
     if is_checked(function) or not isinstance(wrapped, _HELD) or _SIGNATURE in vars(function):
         return []
-    if getattr(wrapped, "__annotations__", {}) != function.__annotations__:
+    if not _has_annotations_of(function, wrapped):
         return []
     return [cell for cell in function.__closure__ or () if _content(cell) is wrapped]
+
+
+def _has_annotations_of(function: types.FunctionType, wrapped: Any) -> bool:
+    written = getattr(wrapped, "__annotate__", None)
+    if written is not None:  # what evaluates them on demand, from Python 3.14 on
+        return getattr(function, "__annotate__", None) is written
+    return bool(getattr(wrapped, "__annotations__", {}) == function.__annotations__)
 
 
 def _content(cell: types.CellType) -> object:
@@ -334,8 +341,14 @@ def _wrap(
         done: Pending = vars(function)[MARK]
         function, namespace = done.function, done.namespace
         variables, given = variables or done.variables, done.given
-    pending = Pending(function, own, full, namespace, given, variables)
-    return pending.wrapper() if pending.useful else function
+    try:
+        pending = Pending(function, own, full, namespace, given, variables)
+        return pending.wrapper() if pending.useful else function
+    except (ShapeAnnotationError, RuntimeWarning):  # warnings may be asked to be errors
+        raise
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the program
+        own_fault(f"to decorate {function.__qualname__}", error)
+        return function
 
 
 def is_checked(function: types.FunctionType) -> bool:

@@ -54,6 +54,7 @@ _NEW: Final = object()
 _DROP: Final = object()
 _WRITES: Final = object()
 _REFUSED: Final = object()
+_READ: Final = object()
 
 
 class _Likely:
@@ -128,41 +129,54 @@ class NamesMode(CallMode):
         outcome: object = None
         key: Key | None = None
         passed: Passed | None = None
-        if _find is not None:
-            outcome = _find(frame.table, frame.alone, frame.read, func, args, kwargs)
-            if outcome is False:
-                return func(*args, **kwargs) if kwargs else func(*args)
-        if outcome is None:
-            if func in READ:
+        try:
+            if _find is not None:
+                outcome = _find(frame.table, frame.alone, frame.read, func, args, kwargs)
+            if outcome is None and func in READ:
                 frame.read = True
                 self.readings.note(func, sys._getframe(1), transforms.known(args[0], frame.table))
-                return _run(frame, func, args, kwargs or {})
-            if frame.read and func in GIVEN:
+                outcome = _READ
+            elif outcome is None:
+                if frame.read and func in GIVEN:
+                    passed = self.readings.at(func, sys._getframe(1), frame)
+                key = key_of(func, args, kwargs or {}, frame, passed)
+                outcome = False if key is None else _cache.get(key, _NEW)
+                if outcome is _NEW and is_by_number(func, args):
+                    outcome = Placed()
+                    _cache.keep(key, outcome)
+            if type(outcome) is Placed:
                 passed = self.readings.at(func, sys._getframe(1), frame)
-            key = key_of(func, args, kwargs or {}, frame, passed)
-            if key is None:
-                return func(*args, **kwargs) if kwargs else func(*args)
-            outcome = _cache.get(key, _NEW)
-            if outcome is _NEW and is_by_number(func, args):
-                outcome = Placed()
-                _cache.keep(key, outcome)
-        if type(outcome) is Placed:
-            passed = self.readings.at(func, sys._getframe(1), frame)
-            key = (outcome, passed)
-            outcome = _cache.get(key, _NEW)
+                key = (outcome, passed)
+                outcome = _cache.get(key, _NEW)
+        except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+            _fault(func, error)
+            if ops.writes(func, kwargs or {}):
+                _drop(frame, None, args, kwargs or {})
+            outcome = False
+        if outcome is False:
+            return func(*args, **kwargs) if kwargs else func(*args)
         if type(outcome) is Record:
             try:
                 result = func(*args, **kwargs) if kwargs else func(*args)
             except Exception as error:
                 _retell(error, frame, func, args, kwargs or {})
                 raise
-            keep(frame.table, result, outcome)
+            try:
+                keep(frame.table, result, outcome)
+            except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+                _fault(func, error)
+        elif outcome is _READ:
+            return _run(frame, func, args, kwargs or {})
         else:
-            assert key is not None  # only what is kept under one is a `Record`
             result = _other(frame, outcome, key, func, args, kwargs or {}, passed)
         if _levels and transforms.transforming() is not None:
             _hand_down(result, (*args, *(kwargs or {}).values()), frame.table)
         return result
+
+
+def _fault(func: Callable[..., Any], error: Exception) -> None:
+    """Report a defect of ours on an op, which goes on without names."""
+    own_fault(f"on {getattr(func, '__name__', func)}", error)
 
 
 def _hand_down(result: Any, operands: tuple[Any, ...], table: Table) -> None:
@@ -186,7 +200,7 @@ def _run(
 def _other(
     frame: CallNames,
     outcome: object,
-    key: Key,
+    key: Key | None,
     func: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -199,6 +213,17 @@ def _other(
         op_errors.caution(frame, func, outcome.symbol)
         outcome = outcome.outcome
     result = _run(frame, func, args, kwargs)
+    try:
+        _named_again(frame, outcome, result, args, kwargs)
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        _fault(func, error)
+    return result
+
+
+def _named_again(
+    frame: CallNames, outcome: object, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Give what an op returned the names that it had before, as far as these are still right."""
     if outcome is _DROP:
         _drop(frame, result, args, kwargs)
     elif outcome is _WRITES:
@@ -211,7 +236,6 @@ def _other(
             if known is not None and isinstance(item, torch.Tensor):
                 if sizes_of(item) == known.sizes:
                     frame.name(item, known)
-    return result
 
 
 def _written(frame: CallNames, tensor: torch.Tensor) -> None:
@@ -229,35 +253,67 @@ def _drop(frame: CallNames, result: Any, args: tuple[Any, ...], kwargs: dict[str
 
 def _first_time(
     frame: CallNames,
-    key: tuple[Any, ...],
+    key: Key | None,
     func: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     passed: Passed | None,
 ) -> Any:
     """Ask the rule, run the op, and remember the outcome."""
-    first_class.install()
     said = _Answer()
+    refusal: ShapeError | None = None
     try:
+        first_class.install()
         said.moved = ops.reshapes_in_place(func)
         with LOCK:
             said.asked = Question(frame, func, args, kwargs)
-            said.known = _asked(said.asked, passed)
-    except Mismatch as refused:
-        assert said.asked is not None
-        if _is_certain(said.asked, refused):
-            found = outer(said.asked, refused.problem)
-            if found is None:
-                _cache.keep(key, _REFUSED)
-                raise op_errors.op_error(frame, said.asked, refused.problem, None) from None
-            said.known, said.lasting = found, False
+            refusal = _refusal(said, said.asked, passed)
+        if refusal is not None:
+            _cache.keep(key, _REFUSED)
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
-        own_fault(f"on {getattr(func, '__name__', func)}", error)
+        _fault(func, error)
+    if refusal is not None:
+        try:
+            raise refusal from None
+        finally:
+            del refusal  # which would keep this frame, and the tensors in it
     result = _run(frame, func, args, kwargs)
     try:
-        outcome = said.outcome(result)
+        _learn(frame, key, said, result, func, args, kwargs)
+    except Warning:  # they may be asked to be errors
+        raise
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
-        own_fault(f"on {getattr(func, '__name__', func)}", error)
+        _fault(func, error)
+    return result
+
+
+def _refusal(said: _Answer, asked: Question, passed: Passed | None) -> ShapeError | None:
+    """Ask the rule; return what to raise where an op can't be by the names."""
+    try:
+        said.known = _asked(asked, passed)
+    except Mismatch as refused:
+        if _is_certain(asked, refused):
+            found = outer(asked, refused.problem)
+            if found is None:
+                return op_errors.op_error(asked.frame, asked, refused.problem, None)
+            said.known, said.lasting = found, False
+    return None
+
+
+def _learn(
+    frame: CallNames,
+    key: Key | None,
+    said: _Answer,
+    result: Any,
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
+    """Give a result its names, and remember the outcome."""
+    try:
+        outcome = said.outcome(result)
+    except Exception as error:  # noqa: BLE001 - names that others have may be wrong from now on
+        _fault(func, error)
         outcome = None
     if said.moved or (outcome is None and ops.writes(func, kwargs)):
         _drop(frame, result, args, kwargs)
@@ -272,7 +328,6 @@ def _first_time(
     if said.lasting and outcome is not _NEW:
         _cache.keep(key, said.kept(outcome, result))
     frame.sweep()
-    return result
 
 
 @dataclass(slots=True)
@@ -431,15 +486,27 @@ def _retell(
     """Raise our text in the place of torch's, where the op's rule refuses too."""
     if isinstance(error, ShapeError | CarriedError):
         return
+    told: ShapeError | None = None
     try:
         with LOCK:
-            asked = Question(frame, func, args, kwargs, strict=True)
-            asked.answer()
-            asked.answer(replaced=asked.plain())  # what fails for the numbers alone
-    except Mismatch as refused:
-        raise op_errors.op_error(frame, asked, refused.problem, error) from error
+            told = _told(error, Question(frame, func, args, kwargs, strict=True))
     except Exception as fault:  # noqa: BLE001 - torch's own error is told anyway
         own_fault(f"on the failure of {getattr(func, '__name__', func)}", fault)
+    if told is not None:
+        try:
+            raise told from error
+        finally:
+            del told, error  # which would keep this frame, and the tensors in it
+
+
+def _told(error: Exception, asked: Question) -> ShapeError | None:
+    """Return our text for an error of torch's, None where the op's rule has nothing against it."""
+    try:
+        asked.answer()
+        asked.answer(replaced=asked.plain())  # what fails for the numbers alone
+    except Mismatch as refused:
+        return op_errors.op_error(asked.frame, asked, refused.problem, error)
+    return None
 
 
 def thread_mode() -> CallMode:

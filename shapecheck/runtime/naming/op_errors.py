@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
-from types import CodeType, MethodDescriptorType
+from types import CodeType, FrameType, MethodDescriptorType
 from typing import Final
+
+import torch
+from torch import nn
 
 import shapecheck.dims as dims
 from shapecheck import explain
 from shapecheck.dims import Sym
 from shapecheck.hints import Operand
 from shapecheck.ops.math import ragged
+from shapecheck.runtime.annotations.hints import names_of
 from shapecheck.runtime.errors import (
     RaggedWarning,
     ShapeError,
@@ -25,7 +31,15 @@ from shapecheck.runtime.errors import (
 from shapecheck.runtime.naming import ops
 from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.op_calls import Question
-from shapecheck.runtime.source import Place, by_operator, call_label, user_place
+from shapecheck.runtime.source import (
+    Place,
+    by_operator,
+    call_label,
+    is_ours,
+    user_place,
+    users_frame,
+    value_at,
+)
 from shapecheck.shapes import Mismatch, Problem
 from shapecheck.shapes import Tensor as Known
 
@@ -66,15 +80,71 @@ def op_error(
         return result if isinstance(result, Known) else None
 
     message = explain.operation(label, problem, operands, retry)
+    message = replace(
+        message, notes=(*_inside(place), *message.notes, *_origins(frame, asked, place))
+    )
     where = None if place is None else str(place)
-    error = error_like(cause)(message, known_sizes(frame, asked), where)
+    words = "" if cause is None else str(cause)
+    error = error_like(cause)(message, known_sizes(frame, asked), where, words)
     error.__cause__ = cause
     name = str(getattr(asked.func, "__name__", ""))
     return carried(error) if by_operator() or name in _OPERATORS else error
 
 
+def _inside(place: Place | None) -> list[str]:
+    """Say which layer of torch's it is, where the line calls one that has it inside."""
+    frame, user = sys._getframe(1), users_frame(sys._getframe(1))
+    found: nn.Module | None = None
+    while frame is not None and frame is not user:
+        # a frame of ours would keep what it has now, the error that it handles too
+        owner = None if is_ours(frame.f_code) else frame.f_locals.get("self")
+        if found is None and isinstance(owner, nn.Module):
+            found = owner
+        frame = frame.f_back  # type: ignore[assignment]
+    node = None if place is None else place.node
+    if found is None or user is None or not isinstance(node, ast.Call):
+        return []
+    called = value_at(user, node.func)
+    if called is found or not isinstance(called, nn.Module):
+        return []
+    path = next((path for path, one in called.named_modules() if one is found), "")
+    name = f"{type(found).__name__}({found.extra_repr()})"
+    return [f'this is layer "{path}" of "{ast.unparse(node.func)}", {name}'] if path else []
+
+
+def _origins(frame: CallNames, asked: Question, place: Place | None) -> list[str]:
+    """Say which arguments names come from, where the line isn't in the function that has them."""
+    plan = frame.plan
+    if plan is None or place is None or plan.code is None or place.code is plan.code:
+        return []
+    used = {s.name for one in asked.known for dim in one.shape.dims for s in dims.symbols(dim)}
+    params: dict[str, str] = {}
+    for param in plan.params:
+        for name in names_of(param.hint):
+            params.setdefault(name, param.name)
+    found: dict[str, list[str]] = {}
+    for name in used & frame.names.keys() & params.keys():
+        found.setdefault(params[name], []).append(name)
+    order = [*frame.names]
+    return [
+        f"{', '.join(sorted(names, key=order.index))} {'comes' if len(names) == 1 else 'come'} "
+        f'from argument "{param.name}" of "{plan.label}"'
+        for param in plan.params
+        if (names := found.get(param.name))
+    ]
+
+
 def caution(frame: CallNames, func: object, symbol: Sym) -> None:
     """Warn of an op that counts padding, where nothing in the function speaks of lengths."""
+    try:
+        _caution(frame, func, symbol)
+    except RaggedWarning:  # warnings may be asked to be errors
+        raise
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        own_fault(f"on the padding that {getattr(func, '__name__', func)} counts", error)
+
+
+def _caution(frame: CallNames, func: object, symbol: Sym) -> None:
     if frame.plan is None or state.minding:
         return
     place = user_place()
@@ -167,13 +237,21 @@ def _operands(
 ) -> list[Operand]:
     """Return the op's tensors as messages show them."""
     spoken: list[Operand] = []
-    for known, (role, node) in zip(asked.known, _paired(asked, texts), strict=True):
-        if node is None:
+    user = users_frame(sys._getframe(1))
+    pairs = zip(asked.known, asked.tensors, _paired(asked, texts), strict=True)
+    for known, tensor, (role, node) in pairs:
+        if node is None or _is_another(user, node, tensor):
             spoken.append(Operand(role, known))
             continue
         since = place.since(node.id) if place is not None and isinstance(node, ast.Name) else None
         spoken.append(Operand(role, known, ast.unparse(node), since))
     return spoken
+
+
+def _is_another(frame: FrameType | None, node: ast.expr, tensor: torch.Tensor) -> bool:
+    """Whether an expression is a tensor that the op doesn't have: a layer's input, deep inside."""
+    value = None if frame is None else value_at(frame, node)
+    return isinstance(value, torch.Tensor) and value is not tensor
 
 
 def operand_nodes(asked: Question, place: Place) -> list[ast.expr | None]:
