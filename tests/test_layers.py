@@ -108,6 +108,7 @@ ROOMS = {
         "study",
     ),
     "runtime": (
+        "internals",
         "errors settings",
         "source",
         "annotations",

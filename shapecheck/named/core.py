@@ -16,7 +16,6 @@ from types import EllipsisType
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 import torch
-from torch._C import DisableTorchFunction
 
 from shapecheck import explain
 from shapecheck.dims import Composite, Dim, DimExpr, Kind, Size, Sym, symbol_of
@@ -28,6 +27,7 @@ from shapecheck.ops import UNKNOWN, Call, Other
 from shapecheck.ops.saying import PYTHONS, said
 from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, kind_of
+from shapecheck.runtime.internals import DisableTorchFunction, transforming
 from shapecheck.runtime.naming import transforms
 from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.facts import ValueFacts, value_of
@@ -61,7 +61,7 @@ def record_of(tensor: torch.Tensor) -> Record | None:
     if found is not None and found[0]() is tensor:
         known = found[1]
         return known if inside or tensor.shape == known.sizes else None
-    if isinstance(tensor, torch.Tensor) and transforms.transforming() is not None:
+    if isinstance(tensor, torch.Tensor) and transforming() is not None:
         return transforms.inherited(tensor, table)
     return None
 

@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple
 
 import torch
 from torch import Tensor
-from torch._C import DisableTorchFunction
 
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Sym
@@ -26,6 +25,7 @@ from shapecheck.ops import RULES, Call
 from shapecheck.ops.call import as_tensor
 from shapecheck.ops.math.distributions import Form, form
 from shapecheck.ops.named.distributions import scoring, unused
+from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming.call_names import state
 from shapecheck.runtime.naming.records import apart, record
 from shapecheck.shapes import Shape

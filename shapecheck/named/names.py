@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._C import DisableTorchFunction
 
 from shapecheck.named.axes import merged
 from shapecheck.named.core import (
@@ -24,6 +23,7 @@ from shapecheck.named.core import (
 from shapecheck.ops import Unknown
 from shapecheck.ops.named import assertions as rules
 from shapecheck.ops.named.operations import only, split
+from shapecheck.runtime.internals import DisableTorchFunction
 
 
 def rename(x: Tensor, old: Name | None = None, new: Name | None = None, /, **names: Name) -> Tensor:

@@ -10,7 +10,8 @@ from enum import Enum
 from typing import Final
 
 import torch
-from torch.fx import _symbolic_trace
+
+from shapecheck.runtime.internals import is_fx_tracing, tracing_state
 
 
 class Mode(Enum):
@@ -41,7 +42,7 @@ def stands_aside() -> bool:
     """Whether nothing is to be checked: in `disabled()`, and while a program is traced."""
     if torch.compiler.is_compiling() or paused.get():
         return True
-    return _symbolic_trace._is_fx_tracing_flag or torch._C._get_tracing_state() is not None
+    return is_fx_tracing() or tracing_state() is not None
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import ast
 from typing import Any, TypeVar
 
 import torch
-from torch._C import DisableTorchFunction
 
 from shapecheck import dtypes
 from shapecheck.dims import Dim
@@ -15,6 +14,7 @@ from shapecheck.runtime.annotations.hints import tensor_hint
 from shapecheck.runtime.boundary.locals import fit
 from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import Failed, ShapeError, kind_of
+from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming.call_names import state
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import user_place

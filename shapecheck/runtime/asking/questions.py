@@ -6,13 +6,13 @@ import sys
 from typing import TypeVar
 
 import torch
-from torch._C import DisableTorchFunction
 
 from shapecheck.runtime.annotations.hints import tensor_hint
 from shapecheck.runtime.boundary import other_checkers
 from shapecheck.runtime.boundary.locals import fit
 from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import Failed
+from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming import transforms
 from shapecheck.runtime.naming.call_names import state
 from shapecheck.runtime.naming.facts import is_open

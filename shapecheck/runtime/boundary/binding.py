@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch._C import DisableTorchFunction
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, explain, spec
@@ -27,6 +26,7 @@ from shapecheck.runtime.annotations.hints import (
 )
 from shapecheck.runtime.annotations.plan import Plan, entry_spread
 from shapecheck.runtime.errors import Failed, ShapeError
+from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming.batched import free_of, is_batched
 from shapecheck.runtime.naming.facts import ValueFacts, value_of
 from shapecheck.runtime.naming.records import Record, plain_shape, record, sizes_of

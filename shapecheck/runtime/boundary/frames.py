@@ -11,12 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import torch
-from torch._C import (
-    _get_function_stack_at,
-    _len_torch_function_stack,
-    _pop_torch_function_stack,
-    _push_on_torch_function_stack,
-)
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Sym
@@ -26,6 +20,7 @@ from shapecheck.runtime.annotations.plan import Plan, tensor_hints
 from shapecheck.runtime.boundary.binding import Binding, Namer
 from shapecheck.runtime.boundary.checks import bind_names, fit_result, shape_in
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
+from shapecheck.runtime.internals import depth, mode_at, pop_mode, push_mode
 from shapecheck.runtime.naming import first_class
 from shapecheck.runtime.naming.batched import dims_made, is_batched
 from shapecheck.runtime.naming.call_names import CallMode, CallNames, state
@@ -121,15 +116,15 @@ def unfollow(frame: CallNames | None) -> None:
 
 def _open(mode: CallMode, frame: CallNames) -> None:
     if not is_active(mode):
-        _push_on_torch_function_stack(mode)
+        push_mode(mode)
         frame.pushed = True
-    frame.alone = _get_function_stack_at(0) is mode
+    frame.alone = mode_at(0) is mode
     mode.frame = frame
 
 
 def is_active(mode: CallMode) -> bool:
     """Whether a mode is on torch's stack in this thread."""
-    return any(_get_function_stack_at(i) is mode for i in range(_len_torch_function_stack()))
+    return any(mode_at(i) is mode for i in range(depth()))
 
 
 def exit(frame: CallNames | None) -> None:
@@ -139,7 +134,7 @@ def exit(frame: CallNames | None) -> None:
     mode = thread_mode()
     mode.frame = frame.parent
     if frame.pushed:
-        taken = _pop_torch_function_stack()
+        taken = pop_mode()
         if taken is not mode:
             _take_off(mode, taken)
 
@@ -153,9 +148,9 @@ def _take_off(mode: CallMode, taken: Any) -> None:
     above = [taken]
     active = is_active(mode)
     while active and above[-1] is not mode:
-        above.append(_pop_torch_function_stack())
+        above.append(pop_mode())
     for other in reversed(above[:-1]):
-        _push_on_torch_function_stack(other)
+        push_mode(other)
 
 
 def _entry(

@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any, Final
 
 import torch
-from torch._C import DisableTorchFunction
 
 from shapecheck.runtime.annotations import instance_dims
 from shapecheck.runtime.annotations.hints import Hint, MaybeHint, OtherHint, TensorHint, classify
@@ -24,6 +23,7 @@ from shapecheck.runtime.boundary.binding import Binding
 from shapecheck.runtime.boundary.checks import Bound
 from shapecheck.runtime.boundary.containers import fit_value
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
+from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import Place, function_of, return_place, user_place
 from shapecheck.tensor_spec import ShapeAnnotationError

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import torch
-from torch._C import DisableTorchFunction
 
 from shapecheck.dims import IntSize
 from shapecheck.runtime.annotations.hints import admitted
+from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming.facts import ValueFacts
 from shapecheck.runtime.naming.records import plain_shape
 from shapecheck.shapes import Matcher

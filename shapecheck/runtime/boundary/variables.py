@@ -19,8 +19,6 @@ from functools import reduce
 from operator import or_
 from typing import Any, Final
 
-from torch._C import DisableTorchFunction
-
 from shapecheck.runtime.annotations.hints import Hint, OtherHint, classify, resolve
 from shapecheck.runtime.annotations.plan import Plan, tensor_hints
 from shapecheck.runtime.boundary import locals
@@ -28,6 +26,7 @@ from shapecheck.runtime.boundary.binding import Binding
 from shapecheck.runtime.boundary.checks import bind_names
 from shapecheck.runtime.boundary.containers import fit_value
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
+from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import FUNCTIONS, function_of, own_syntax, user_place

@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any, Final
 
 import torch
-from torch._C import DisableTorchFunction
 
 from shapecheck.runtime.annotations import instance_dims
 from shapecheck.runtime.annotations.hints import Hint, OtherHint
@@ -20,6 +19,7 @@ from shapecheck.runtime.annotations.plan import Plan
 from shapecheck.runtime.boundary.binding import Binding
 from shapecheck.runtime.boundary.checks import fit_arguments, fit_result
 from shapecheck.runtime.errors import LOCK, ShapeError, own_fault
+from shapecheck.runtime.internals import DisableTorchFunction, dynamo_error
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import Place, is_users, user_place
 from shapecheck.shapes import Shape
@@ -169,9 +169,8 @@ def _callers(inside: Any) -> Iterator[Any]:
 @cache
 def _let_through() -> type[ShapeError]:
     """Return a `ShapeError` that dynamo doesn't wrap into an error of its own."""
-    from torch._dynamo.exc import TorchRuntimeError
 
-    class CompiledShapeError(ShapeError, TorchRuntimeError):
+    class CompiledShapeError(ShapeError, dynamo_error()):  # type: ignore[misc]  # a class at run time
         def __str__(self) -> str:  # dynamo adds lines of its own to the arguments
             return str(ShapeError(self.message, self.names, self.place, self.words))
 

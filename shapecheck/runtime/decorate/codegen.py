@@ -22,14 +22,20 @@ from functools import partial
 from typing import Any, Final
 
 import torch
-from torch._C import DisableTorchFunction
-from torch.fx import _symbolic_trace
 
 from shapecheck.runtime.annotations.hints import Hint, MaybeHint, OtherHint, TensorHint
 from shapecheck.runtime.annotations.plan import Plan, is_wrapper, says_names
 from shapecheck.runtime.boundary import checks, frames, generators
 from shapecheck.runtime.compiling import compiled, names_in_trace
 from shapecheck.runtime.decorate.codegen_values import Unusual, Writer, parameters
+from shapecheck.runtime.internals import (
+    FX,
+    FX_TRACING,
+    HAS_COMPTIME,
+    IMPORT_COMPTIME,
+    DisableTorchFunction,
+    tracing_state,
+)
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import filename_for, told_at_users_line
 
@@ -85,8 +91,8 @@ class _Program(Writer):
             call = f"await {call}"
         compiling = self.give(torch.compiler.is_compiling, "compiling")
         skip = self.give(paused.get, "paused")
-        fx = self.give(_symbolic_trace, "fx")
-        jit = self.give(torch._C._get_tracing_state, "jit")
+        fx_tracing = FX_TRACING.format(fx=self.give(FX, "fx"))
+        jit = self.give(tracing_state, "jit")
         define = "async def" if self.kind.startswith("async") else "def"
         with self.block(f"{define} {_NAME}({head}):"):
             if arrange:
@@ -98,7 +104,7 @@ class _Program(Writer):
             with self.block(f"if {compiling}():"):
                 held = self.give(names_in_trace.wrapper(plan), "with_names") if names else function
                 self.traced(call.replace(function, held, 1))
-            pass_by = f"{fx}._is_fx_tracing_flag or {jit}() is not None"
+            pass_by = f"{fx_tracing} or {jit}() is not None"
             with self.block(f"if {pass_by if names else f'{skip}() or {pass_by}'}:"):
                 self.deliver(call)
             with self.block("try:"):
@@ -140,12 +146,16 @@ class _Program(Writer):
             return
         result, comptime = f"{self.mark}result", f"{self.mark}comptime"
         before, after = compiled.steps(self.plan, result)
-        with self.block(f"if {self.give(torch.compiler.is_dynamo_compiling, 'dynamo')}():"):
-            self.emit(f"from torch._dynamo.comptime import comptime as {comptime}")
-            self.emit(f"{comptime}({self.give(before, 'before')})")
-            self.emit(f"{result} = {call}")
-            self.emit(f"{comptime}({self.give(after, 'after')})")
-            self.emit(f"return {result}")
+        dynamo = self.give(torch.compiler.is_dynamo_compiling, "dynamo")
+        with self.block(f"if {dynamo}():"):
+            if not HAS_COMPTIME:
+                self.deliver(call)
+            else:
+                self.emit(IMPORT_COMPTIME.format(name=comptime))
+                self.emit(f"{comptime}({self.give(before, 'before')})")
+                self.emit(f"{result} = {call}")
+                self.emit(f"{comptime}({self.give(after, 'after')})")
+                self.emit(f"return {result}")
         check, plan = self.give(compiled.check, "check"), self.give(self.plan, "plan")
         self.emit(f"{check}({plan}, {self.values})")
         self.emit(f"{result} = {call}")

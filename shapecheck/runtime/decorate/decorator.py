@@ -47,6 +47,7 @@ from shapecheck.runtime.decorate.attributes import guard
 from shapecheck.runtime.decorate.codegen import compile_checks
 from shapecheck.runtime.decorate.codegen_values import parameters
 from shapecheck.runtime.errors import LOCK, hidden, own_fault
+from shapecheck.runtime.internals import HAS_COMPTIME, IMPORT_COMPTIME
 from shapecheck.runtime.source import filename_for, is_ours
 from shapecheck.tensor_spec import ShapeAnnotationError
 
@@ -442,6 +443,7 @@ class Pending:
         function = self.function
         space: dict[str, Any] = {
             **self.mentioned,  # other checkers look annotations that are text up here
+            "__shapecheck_function__": function,
             "__shapecheck_dynamo__": torch.compiler.is_dynamo_compiling,
             "__tracebackhide__": hidden,
         }
@@ -449,7 +451,7 @@ class Pending:
         if not is_wrapper(function):  # so that dynamo sees the same frame as without us
             head, passed, defaults = parameters(function)
             space.update(defaults)
-        source = _FIRSTS[kind_of(function)].format(head=head, passed=passed)
+        source = _FIRSTS[kind_of(function)].format(head=head, passed=passed, **_TRACED)
         exec(compile(source, filename_for(function.__qualname__), "exec"), space)
         made = space["first"]
         made.__code__ = made.__code__.replace(
@@ -539,12 +541,21 @@ class Pending:
 
 
 _READY: Final = "__shapecheck_ready__"
+_COMPTIME: Final = "__shapecheck_comptime__"
+_TRACED: Final = (
+    {
+        "prepare": f"{IMPORT_COMPTIME.format(name=_COMPTIME)}; {_COMPTIME}(__shapecheck_prepare__)",
+        "ready": _READY,
+    }
+    if HAS_COMPTIME
+    else {"prepare": "pass", "ready": "__shapecheck_function__"}
+)
+"""What a function does where dynamo traces its first call."""
 _FIRST: Final = """
 def first({head}):
     if __shapecheck_dynamo__():
-        from torch._dynamo.comptime import comptime as __shapecheck_comptime__
-        __shapecheck_comptime__(__shapecheck_prepare__)
-        return __shapecheck_ready__({passed})
+        {prepare}
+        return {ready}({passed})
     return __shapecheck_become__()({passed})
 """
 _FIRST_ASYNC: Final = """
@@ -554,9 +565,8 @@ async def first({head}):
 _FIRST_GENERATOR: Final = """
 def first({head}):
     if __shapecheck_dynamo__():
-        from torch._dynamo.comptime import comptime as __shapecheck_comptime__
-        __shapecheck_comptime__(__shapecheck_prepare__)
-        return (yield from __shapecheck_ready__({passed}))
+        {prepare}
+        return (yield from {ready}({passed}))
     return (yield from __shapecheck_become__()({passed}))
 """
 _FIRST_ASYNC_GENERATOR: Final = """

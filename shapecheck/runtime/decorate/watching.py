@@ -18,7 +18,6 @@ from typing import Annotated, Any, Final
 
 import torch
 from torch import nn
-from torch._C import DisableTorchFunction
 from torch.utils.weak import WeakIdKeyDictionary
 
 from shapecheck import dtypes
@@ -26,6 +25,7 @@ from shapecheck.runtime import settings
 from shapecheck.runtime.boundary import frames
 from shapecheck.runtime.decorate.decorator import MARK, Pending, is_checked
 from shapecheck.runtime.errors import LOCK
+from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.settings import stands_aside
 from shapecheck.runtime.source import told_at_users_line
 from shapecheck.tensor_spec import TensorSpec, parse

@@ -8,10 +8,9 @@ from __future__ import annotations
 import sys
 from typing import Any, Final
 
-from torch._C import DisableTorchFunction
-
 from shapecheck.dims import Kind, Sym
 from shapecheck.dims.origins import FirstClass
+from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.shapes import Free
 
 _MODULE: Final = "functorch.dim"
@@ -19,8 +18,9 @@ _MODULE: Final = "functorch.dim"
 
 def is_batched(value: Any) -> bool:
     """Whether a value is a tensor with first-class dimensions."""
-    module = sys.modules.get(_MODULE)
-    return module is not None and type(value) is module.Tensor
+    return type(value) is getattr(sys.modules.get(_MODULE), "Tensor", None) and hasattr(
+        type(value), "_get_levels"
+    )
 
 
 def batched_sizes(value: Any) -> tuple[int, ...]:
@@ -52,4 +52,4 @@ def is_dim_list(value: Any) -> bool:
 def dims_made() -> int:
     """Return how many first-class dimensions the program has made."""
     module = sys.modules.get(_MODULE)
-    return 0 if module is None else int(module._n_dims_created)
+    return int(getattr(module, "_n_dims_created", 0))  # which an old torch doesn't count

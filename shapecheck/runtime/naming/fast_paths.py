@@ -11,13 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import torch
-from torch._C import (
-    _get_function_stack_at,
-    _len_torch_function_stack,
-    _pop_torch_function_stack,
-    _push_on_torch_function_stack,
-)
 
+from shapecheck.runtime.internals import depth, mode_at, pop_mode, push_mode, register_builtin
 from shapecheck.runtime.naming.call_names import state
 
 _original: Final[Callable[[Iterable[Any]], bool]] = torch.overrides.has_torch_function
@@ -29,18 +24,18 @@ def install() -> None:
     """Have torch's modules ask our function from now on."""
     if torch.overrides.has_torch_function is _original:
         torch.overrides.has_torch_function = has_torch_function
-        torch.jit._builtins._register_builtin(has_torch_function, "aten::has_torch_function")
+        register_builtin(has_torch_function, "aten::has_torch_function")
 
 
 def has_torch_function(args: Iterable[Any]) -> bool:
     """Say what torch's function of this name says, but for the mode that carries names."""
     if _compiling():  # dynamo knows the other by its place in `torch.overrides`, which is ours now
         return _variadic(*args)
-    top = _len_torch_function_stack() - 1
-    if top < 0 or state.mode is None or _get_function_stack_at(top) is not state.mode:
+    top = depth() - 1
+    if top < 0 or state.mode is None or mode_at(top) is not state.mode:
         return _original(args)
-    mode = _pop_torch_function_stack()
+    mode = pop_mode()
     try:
         return _original(args)
     finally:
-        _push_on_torch_function_stack(mode)
+        push_mode(mode)

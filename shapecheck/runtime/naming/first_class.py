@@ -17,7 +17,6 @@ from types import EllipsisType, ModuleType, NoneType
 from typing import Any, Final, TypeAlias
 
 import torch
-from torch._C import DisableTorchFunction
 
 from shapecheck import explain
 from shapecheck.dims import Kind, Sym, size_of, symbols
@@ -28,6 +27,7 @@ from shapecheck.ops import RULES, UNKNOWN, Call, Value
 from shapecheck.ops.shape.first_class import bound_as, bound_to
 from shapecheck.runtime.annotations.hints import dtype_mask
 from shapecheck.runtime.errors import LOCK, ShapeError, own_fault
+from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming.arguments import HOLDERS, NUMBERS, by_class, each_in
 from shapecheck.runtime.naming.batched import is_batched, is_dim, is_dim_list
 from shapecheck.runtime.naming.call_names import CallNames, state

@@ -8,6 +8,7 @@ from typing import Any, Final
 import torch
 
 from shapecheck.dims import Dim
+from shapecheck.runtime.internals import transforming
 from shapecheck.runtime.naming import transforms
 from shapecheck.runtime.naming.call_names import CallNames
 from shapecheck.runtime.naming.records import dtype_of, sizes_of
@@ -21,7 +22,7 @@ Key = tuple[Any, ...]
 
 _OPAQUE: Final = object()
 _TENSORS: Final = frozenset((torch.Tensor, torch.nn.Parameter))
-_transforming: Final = transforms.transforming
+_transforming: Final = transforming
 
 
 def key_of(

@@ -17,6 +17,7 @@ import torch
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN, Repeated, Value
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
+from shapecheck.runtime.internals import transforming
 from shapecheck.runtime.naming import fast_paths, first_class, op_errors, ops, transforms
 from shapecheck.runtime.naming.call_names import CallMode, CallNames, state
 from shapecheck.runtime.naming.facts import simplest, value_of
@@ -102,7 +103,7 @@ _find: Final = (
         getitem=GETITEM,
         given=GIVEN,
         other=READ | {SETITEM},
-        transforming=transforms.transforming,
+        transforming=transforming,
     )
 )
 """What looks most ops up: a record or a `Placed`, False if no operand has a name, else None."""
@@ -169,7 +170,7 @@ class NamesMode(CallMode):
             return _run(frame, func, args, kwargs or {})
         else:
             result = _other(frame, outcome, key, func, args, kwargs or {}, passed)
-        if _levels and transforms.transforming() is not None:
+        if _levels and transforming() is not None:
             _hand_down(result, (*args, *(kwargs or {}).values()), frame.table)
         return result
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
-from torch._ops import OpOverload, OpOverloadPacket
 
 from shapecheck import config
 from shapecheck.runtime.errors import own_fault
+from shapecheck.runtime.internals import Overload, OverloadPacket, is_builtin_of_nn
 from shapecheck.signatures import Signature, Table, table
 
 DTYPE_MATTERS: Final[frozenset[Any]] = frozenset(
@@ -62,15 +62,15 @@ def signature_of(function: Callable[..., Any]) -> Signature | None:
 
 def _registered(function: Callable[..., Any]) -> str | None:
     """Return the dotted name of an op that a library registered with torch, `torch.ops.lib.op`."""
-    if isinstance(function, OpOverload):
+    if isinstance(function, Overload):
         function = function.overloadpacket
-    return f"torch.ops.{function}" if isinstance(function, OpOverloadPacket) else None
+    return f"torch.ops.{function}" if isinstance(function, OverloadPacket) else None
 
 
 def _behind(function: Callable[..., Any]) -> str | None:
     """Return the dotted name of the Python function that a builtin of torch does the work of."""
     name = getattr(function, "__name__", "")
-    if not name or getattr(torch._C._nn, name, None) is not function:
+    if not name or not is_builtin_of_nn(function, name):
         return None
     found = (known for known in _signatures().names("torch") if known.startswith("torch.nn."))
     return next((known for known in found if known.rpartition(".")[2] == name), None)

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import Final
 
 import torch
-from torch._C import DisableTorchFunction, _len_torch_function_stack
 
 import shapecheck.dims as dims
 from shapecheck.dims import Atom, Composite, DimExpr, IntSize, Size, Sym
 from shapecheck.dims.origins import OfAnotherSize
+from shapecheck.runtime.internals import DisableTorchFunction, depth
 from shapecheck.runtime.naming.batched import batched_sizes, is_batched
 from shapecheck.runtime.naming.facts import value_of
 from shapecheck.runtime.naming.outcomes import Outcomes
@@ -60,7 +60,7 @@ def sizes_of(tensor: torch.Tensor) -> Sizes | None:
     Subclasses and other modes see each function that a tensor is given to, but not this one.
     """
     try:
-        if tensor.__class__ in _PLAIN and not _len_torch_function_stack():
+        if tensor.__class__ in _PLAIN and not depth():
             return tuple(tensor.shape)
         if is_batched(tensor):
             return batched_sizes(tensor)
@@ -90,7 +90,7 @@ def _size(tensor: torch.Tensor, axis: int) -> DimExpr:
 
 def dtype_of(tensor: torch.Tensor) -> torch.dtype:
     """Return a tensor's dtype; subclasses and other modes don't see that either."""
-    if tensor.__class__ in _PLAIN and not _len_torch_function_stack():
+    if tensor.__class__ in _PLAIN and not depth():
         return tensor.dtype
     with DisableTorchFunction():
         return tensor.dtype

@@ -12,11 +12,9 @@ from typing import Any, Final
 
 import torch
 
+from shapecheck.runtime.internals import is_wrapped, level_of, mapped_axis, unwrapped
 from shapecheck.runtime.naming.records import Record, Table, record
 
-_functorch: Final[Any] = torch._C._functorch
-transforming: Final[Any] = _functorch.peek_interpreter_stack
-"""Returns None outside of all transforms."""
 levels: Final[set[int]] = set()
 """At which depths names have been inherited so far: before any, results needn't be looked at."""
 
@@ -28,18 +26,18 @@ def known(tensor: torch.Tensor, table: Table) -> Record | None:
 
 def inherited(tensor: torch.Tensor, table: Table) -> Record | None:
     """Return what the tensor underneath of one tells of it, and take note of it."""
-    if not _functorch.is_functorch_wrapped_tensor(tensor):
+    if not isinstance(tensor, torch.Tensor) or not is_wrapped(tensor):
         return None
-    base = _functorch.get_unwrapped(tensor)
+    base = unwrapped(tensor)
     found = known(base, table)
     if found is None:
         return None
-    axis = _functorch.maybe_get_bdim(tensor)
+    axis = mapped_axis(tensor)
     if axis >= 0:
         found = record(_without(found.dims, axis), _without(found.sizes, axis), found.values)
     if found is None or found.sizes != tuple(tensor.shape):
         return None
-    levels.add(_functorch.maybe_get_level(tensor))
+    levels.add(level_of(tensor))
     table[id(tensor)] = (weakref.ref(tensor), found)
     return found
 
@@ -50,14 +48,14 @@ def hand_down(result: Any, operands: Sequence[Any], table: Table) -> None:
         for item in result:
             hand_down(item, operands, table)
         return
-    if not isinstance(result, torch.Tensor) or not _functorch.is_functorch_wrapped_tensor(result):
+    if not isinstance(result, torch.Tensor) or not is_wrapped(result):
         return
-    found, base = _of(result, table), _functorch.get_unwrapped(result)
+    found, base = _of(result, table), unwrapped(result)
     if found is None:
         return
-    axis = _functorch.maybe_get_bdim(result)
+    axis = mapped_axis(result)
     if axis >= 0:
-        level = _functorch.maybe_get_level(result)
+        level = level_of(result)
         mapped = next(_mapped(operands, level, table), None)
         if mapped is None:
             return
@@ -65,16 +63,16 @@ def hand_down(result: Any, operands: Sequence[Any], table: Table) -> None:
         found = record(whole, tuple(base.shape), {**found.values, **mapped[1]})
     if found is not None:
         table[id(base)] = (weakref.ref(base), found)
-        hand_down(base, [_functorch.get_unwrapped(one) for one in _wrapped(operands)], table)
+        hand_down(base, [unwrapped(one) for one in _wrapped(operands)], table)
 
 
 def _mapped(operands: Sequence[Any], level: int, table: Table) -> Iterator[tuple[Any, Any]]:
     """Yield the dimensions that operands are mapped over, with the values of their names."""
     for operand in _wrapped(operands):
-        axis = _functorch.maybe_get_bdim(operand)
-        if axis < 0 or _functorch.maybe_get_level(operand) != level:
+        axis = mapped_axis(operand)
+        if axis < 0 or level_of(operand) != level:
             continue
-        base = _functorch.get_unwrapped(operand)
+        base = unwrapped(operand)
         found = _of(base, table)
         if found is not None:
             yield found.dims[axis], found.values
@@ -85,7 +83,7 @@ def _wrapped(operands: Sequence[Any]) -> Iterator[torch.Tensor]:
         if isinstance(operand, (tuple, list)):
             yield from _wrapped(operand)
         elif isinstance(operand, torch.Tensor):
-            if _functorch.is_functorch_wrapped_tensor(operand):
+            if is_wrapped(operand):
                 yield operand
 
 

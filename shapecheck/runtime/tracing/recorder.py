@@ -15,11 +15,6 @@ from typing import Any, Final, ParamSpec
 
 import torch
 from torch import nn
-from torch._C import (
-    DisableTorchFunction,
-    _pop_torch_function_stack,
-    _push_on_torch_function_stack,
-)
 from torch.nn.modules.module import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -31,6 +26,7 @@ from shapecheck.runtime import settings
 from shapecheck.runtime.boundary import frames
 from shapecheck.runtime.decorate.watching import checked, followed, watch
 from shapecheck.runtime.errors import own_fault
+from shapecheck.runtime.internals import DisableTorchFunction, pop_mode, push_mode
 from shapecheck.runtime.naming import ops
 from shapecheck.runtime.naming.call_names import state
 from shapecheck.runtime.naming.mode import thread_mode
@@ -94,11 +90,11 @@ def _names_below() -> Iterator[None]:
     if frames.is_active(mode):
         yield
         return
-    _push_on_torch_function_stack(mode)
+    push_mode(mode)
     try:
         yield
     finally:
-        _pop_torch_function_stack()
+        pop_mode()
 
 
 class _Recorder(TorchFunctionMode):

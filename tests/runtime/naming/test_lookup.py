@@ -154,7 +154,7 @@ def test_keys_are_equal(name: str) -> None:
     look = Lookup(
         {key: outcome},
         *(tuple(mode.PLAIN), Tensor, nn.Parameter, Record, mode.Placed, GETITEM),
-        *(frozenset(), frozenset(), mode.transforms.transforming),
+        *(frozenset(), frozenset(), mode.transforming),
     )
     assert look(frame.table, True, False, func, args, kwargs) is outcome
 
