@@ -42,10 +42,10 @@ _STACK: Final = tuple(
 )
 _missing: Final = [path for path in _STACK if _found(path, _ABSENT) is _ABSENT]
 
-depth: Final[Callable[[], int]]
-mode_at: Final[Callable[[int], Any]]
-push_mode: Final[Callable[[Any], None]]
-pop_mode: Final[Callable[[], Any]]
+depth: Callable[[], int]
+mode_at: Callable[[int], Any]
+push_mode: Callable[[Any], None]
+pop_mode: Callable[[], Any]
 if _missing:
     warnings.warn(
         f"shapecheck: this torch has no torch.{_missing[0]}; arguments and results are checked, "
@@ -77,11 +77,11 @@ def _no_transform(*_: object) -> Any:
     return None
 
 
-transforming: Final[Callable[[], Any]]
-is_wrapped: Final[Callable[[torch.Tensor], bool]]
-unwrapped: Final[Callable[[torch.Tensor], torch.Tensor]]
-mapped_axis: Final[Callable[[torch.Tensor], int]]
-level_of: Final[Callable[[torch.Tensor], int]]
+transforming: Callable[[], Any]
+is_wrapped: Callable[[torch.Tensor], bool]
+unwrapped: Callable[[torch.Tensor], torch.Tensor]
+mapped_axis: Callable[[torch.Tensor], int]
+level_of: Callable[[torch.Tensor], int]
 _transforms: Final = [_found(path, _ABSENT) for path in _TRANSFORMS]
 transforming, is_wrapped, unwrapped, mapped_axis, level_of = (
     [_no_transform] * len(_TRANSFORMS) if _ABSENT in _transforms else _transforms
@@ -90,8 +90,8 @@ transforming, is_wrapped, unwrapped, mapped_axis, level_of = (
 # Tracing -------------------------------------------------------------------------------------
 
 _traced: Final[Any] = importlib.import_module("torch.fx._symbolic_trace")
-FX: Final[Any]
-FX_TRACING: Final[str]
+FX: Any
+FX_TRACING: str
 """Python that says whether `torch.fx` is tracing, with `{fx}` for `FX`: each call asks it."""
 if hasattr(_traced, "_is_fx_tracing_flag"):
     FX, FX_TRACING = _traced, "{fx}._is_fx_tracing_flag"
@@ -103,7 +103,7 @@ else:
 
 is_fx_tracing: Final[Callable[[], bool]] = eval(f"lambda: {FX_TRACING.format(fx='FX')}")
 tracing_state: Final[Callable[[], Any]] = _found(
-    "_C._get_tracing_state", lambda: True if torch.jit.is_tracing() else None
+    "_C._get_tracing_state", lambda: True if _found("jit.is_tracing", bool)() else None
 )
 """Returns None where TorchScript isn't tracing."""
 

@@ -61,10 +61,9 @@ def product(x: Float[Tensor, "n d"], w: Float[Tensor, "k d"]) -> Float[Tensor, "
 
 def test_torchs_own_words_are_below_ours() -> None:
     lines = told(lambda: product(torch.ones(2, 3), torch.ones(4, 3)))
-    assert lines[-2:] == [
-        "  here n=2, d=3, k=4",
-        "  torch says: mat1 and mat2 shapes cannot be multiplied (2x3 and 4x3)",
-    ]
+    assert lines[-2] == "  here n=2, d=3, k=4"
+    assert lines[-1].startswith("  torch says: ")
+    assert lines[-1].endswith("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x3)")
 
 
 def test_torch_says_nothing_where_it_does_not_fail() -> None:

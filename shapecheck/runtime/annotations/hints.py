@@ -13,7 +13,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, Union
 
@@ -21,7 +21,14 @@ import torch
 
 from shapecheck import dtypes
 from shapecheck.dims import Dim
-from shapecheck.runtime.annotations.parts import declared, is_record, within, without_star
+from shapecheck.runtime.annotations.parts import (
+    declared,
+    is_record,
+    with_references,
+    within,
+    without_aliases,
+    without_star,
+)
 from shapecheck.tensor_spec import ShapeAnnotationError, TensorSpec, read, spelled_out
 
 
@@ -290,6 +297,23 @@ def closure(function: Callable[..., Any]) -> dict[str, Any]:
     return found
 
 
+def _looked_up(annotation: Any, scope: dict[str, Any], namespace: Mapping[str, Any]) -> Any:
+    holder = types.SimpleNamespace(__annotations__={"one": annotation})
+    return typing.get_type_hints(holder, scope, dict(namespace), include_extras=True)["one"]
+
+
+def _init_var(
+    annotation: Any, scope: Mapping[str, Any], namespace: Mapping[str, Any]
+) -> InitVar[Any] | None:
+    """Return what a text says that is an `InitVar`, which Python 3.10 takes for no type."""
+    if not isinstance(annotation, str) or "InitVar" not in annotation:
+        return None
+    with suppress(Exception):  # a text may be any expression
+        value = eval(annotation, dict(scope), dict(namespace))
+        return value if isinstance(value, InitVar) else None
+    return None
+
+
 def resolve(
     function: Callable[..., Any], namespace: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
@@ -301,12 +325,13 @@ def resolve(
     failed: dict[str, str] = {}
     for name, annotation in annotations_of(function).items():
         if not _texts(annotation) and annotation is not None:
-            found[name] = annotation
+            found[name] = without_aliases(annotation)
             continue
-        holder = types.SimpleNamespace(__annotations__={name: annotation})
         try:
-            hints = typing.get_type_hints(holder, scope, dict(namespace), include_extras=True)
-            found[name] = hints[name]
+            meant = _looked_up(annotation, scope, namespace)
+            if with_references(meant) is not meant:
+                meant = _looked_up(with_references(meant), scope, namespace)
+            found[name] = without_aliases(meant)
         except NameError as error:
             failed[name] = str(error)
         except SyntaxError:
@@ -316,5 +341,9 @@ def resolve(
         except (AttributeError, TypeError) as error:
             if isinstance(error, ShapeAnnotationError):
                 raise
-            failed[name] = str(error)
+            of_dataclass = _init_var(annotation, scope, namespace)
+            if of_dataclass is None:
+                failed[name] = str(error)
+            else:
+                found[name] = of_dataclass
     return found, failed

@@ -42,6 +42,51 @@ def _arguments(annotation: Any) -> list[Any]:
     return [one for one in found if one is not ... and not isinstance(one, list)]
 
 
+def without_aliases(annotation: Any, seen: tuple[Any, ...] = ()) -> Any:
+    """Return a type with what `type Row = ...` says in the place of `Row`, at any depth.
+
+    One that stands in itself is `Any` there, and one that can't be evaluated stays as it is.
+    """
+    alias = typing.get_origin(annotation) or annotation
+    if type(alias).__name__ == "TypeAliasType":
+        if alias in seen:
+            return Any
+        try:
+            value = alias.__value__
+            parameters = getattr(value, "__parameters__", ())
+            given = dict(zip(alias.__type_params__, typing.get_args(annotation), strict=False))
+            if given and parameters:
+                value = value[tuple(given.get(one, one) for one in parameters)]
+        except (NameError, TypeError):
+            return annotation
+        return without_aliases(value, (*seen, alias))
+    args = typing.get_args(annotation)
+    if typing.get_origin(annotation) in (Literal, Annotated) or not args:
+        return annotation
+    found = tuple(one if isinstance(one, list) else without_aliases(one, seen) for one in args)
+    if found == args:
+        return annotation
+    if isinstance(annotation, types.UnionType):
+        return typing.Union[found]  # noqa: UP007 - made at run time
+    if isinstance(annotation, types.GenericAlias):
+        return types.GenericAlias(typing.cast("type", typing.get_origin(annotation)), found)
+    return annotation.copy_with(found) if hasattr(annotation, "copy_with") else annotation
+
+
+def with_references(annotation: Any) -> Any:
+    """Return a type with texts as references, which Python 3.10 makes of none in `type["X"]`."""
+    if isinstance(annotation, str):
+        return typing.ForwardRef(annotation)
+    if not isinstance(annotation, types.GenericAlias) or getattr(annotation, "__unpacked__", False):
+        return annotation
+    found = tuple(with_references(one) for one in annotation.__args__)
+    return (
+        annotation
+        if found == annotation.__args__
+        else types.GenericAlias(annotation.__origin__, found)
+    )
+
+
 def is_record(cls: Any) -> bool:
     """Whether this is a TypedDict or a NamedTuple."""
     if not isinstance(cls, type):
@@ -148,4 +193,4 @@ def _looked_up(annotation: Any, cls: type) -> Any:
         hints = typing.get_type_hints(holder, scope, {}, include_extras=True)
     except Exception:  # noqa: BLE001 - a text may be any expression
         return annotation
-    return hints["field"]
+    return without_aliases(hints["field"])

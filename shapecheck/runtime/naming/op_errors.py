@@ -40,7 +40,7 @@ from shapecheck.runtime.source import (
     users_frame,
     value_at,
 )
-from shapecheck.shapes import Mismatch, Problem
+from shapecheck.shapes import Mismatch, Problem, Run
 from shapecheck.shapes import Tensor as Known
 
 _SYMBOLS: Final[Mapping[type[ast.AST], str]] = {
@@ -117,7 +117,8 @@ def _origins(frame: CallNames, asked: Question, place: Place | None) -> list[str
     plan = frame.plan
     if plan is None or place is None or plan.code is None or place.code is plan.code:
         return []
-    used = {s.name for one in asked.known for dim in one.shape.dims for s in dims.symbols(dim)}
+    every = [dim for one in asked.known for dim in one.shape.dims if not isinstance(dim, Run)]
+    used = {symbol.name for dim in every for symbol in dims.symbols(dim)}
     params: dict[str, str] = {}
     for param in plan.params:
         for name in names_of(param.hint):

@@ -416,3 +416,55 @@ def test_a_function_has_its_name_before_its_first_call() -> None:
     assert head.__code__.co_name == "head"
     head(X[0])
     assert head.__code__.co_name == "head"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of Python 3.12")
+def test_aliases_that_a_statement_makes(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "aliases_by_statement.py").write_text(
+        "from typing import NamedTuple\n"
+        "from shapecheck import Float, shapecheck\n"
+        "from torch import Tensor\n"
+        'type Row = Float[Tensor, "n"]\n'
+        "type Pair[T] = tuple[T, T]\n"
+        "type Tree = Row | list[Tree]\n"
+        "class Rows(NamedTuple):\n"
+        "    first: Row\n"
+        "@shapecheck\n"
+        "def one(x: Row, several: list[Row] | None = None) -> None: ...\n"
+        "@shapecheck\n"
+        "def two(x: Pair[Row], y: 'Row | None' = None) -> None: ...\n"
+        "@shapecheck\n"
+        "def three(x: Rows, tree: Tree = []) -> None: ...\n"
+        "@shapecheck\n"
+        'def generic[T](x: T, y: Float[Tensor, "n"]) -> Pair[T]:\n'
+        "    return x, x\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    import aliases_by_statement as m  # type: ignore[import-not-found]
+
+    row, other = X[0], X[0, :2]
+    m.one(row, [row])
+    m.two((row, row), row)
+    m.three(m.Rows(row), [row, row])
+    assert m.generic("a", row) == ("a", "a")
+    for wrong in (
+        lambda: m.one(X),
+        lambda: m.one(row, [other]),
+        lambda: m.two((row, other)),
+        lambda: m.two((row, row), other),
+        lambda: m.three(m.Rows(X)),
+        lambda: m.three(m.Rows(row), X),
+        lambda: m.generic("a", X),
+    ):
+        refuse(wrong)
+
+
+def test_a_text_in_the_brackets_of_a_builtin() -> None:
+    @shapecheck
+    class Made:
+        @classmethod
+        def make(cls: type["Made"], x: Float[Tensor, "n"]) -> "Made":
+            return cls()
+
+    assert isinstance(Made.make(X[0]), Made)
+    refuse(lambda: Made.make(X))
