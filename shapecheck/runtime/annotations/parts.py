@@ -69,7 +69,7 @@ def without_aliases(annotation: Any, seen: tuple[Any, ...] = ()) -> Any:
     if isinstance(annotation, types.UnionType):
         return typing.Union[found]  # noqa: UP007 - made at run time
     if isinstance(annotation, types.GenericAlias):
-        return types.GenericAlias(typing.cast("type", typing.get_origin(annotation)), found)
+        return _alias_of(annotation, found)
     return annotation.copy_with(found) if hasattr(annotation, "copy_with") else annotation
 
 
@@ -80,11 +80,11 @@ def with_references(annotation: Any) -> Any:
     if not isinstance(annotation, types.GenericAlias) or getattr(annotation, "__unpacked__", False):
         return annotation
     found = tuple(with_references(one) for one in annotation.__args__)
-    return (
-        annotation
-        if found == annotation.__args__
-        else types.GenericAlias(annotation.__origin__, found)
-    )
+    return annotation if found == annotation.__args__ else _alias_of(annotation, found)
+
+
+def _alias_of(annotation: Any, args: tuple[Any, ...]) -> types.GenericAlias:
+    return types.GenericAlias(annotation.__origin__, args)
 
 
 def is_record(cls: Any) -> bool:
