@@ -116,14 +116,20 @@ def assigned(frame: Frame, owner: Class, statement: ast.stmt) -> Value:
 
 
 def _above(frame: Frame, owner: Class, statement: ast.stmt, value: ast.expr) -> dict[str, Value]:
-    """Return what an expression in a class' body finds there, assigned above it."""
+    """Return what an expression in a class' body finds there, assigned or defined above it."""
     inside = members(owner)
-    found = {name: inside[name] for name in names_in(value) if name in inside}
-    return {
-        name: assigned(frame, owner, one)
-        for name, one in found.items()
-        if one.lineno < statement.lineno and not is_def(one)
+    above = {
+        name: inside[name]
+        for name in names_in(value)
+        if name in inside and inside[name].lineno < statement.lineno
     }
+    found: dict[str, Value] = {}
+    for name, one in above.items():
+        if not is_def(one):
+            found[name] = assigned(frame, owner, one)
+        elif not one.decorator_list:
+            found[name] = Function(one, owner.module, owner, owner.home)
+    return found
 
 
 def invoke(

@@ -57,6 +57,7 @@ from shapecheck.analysis.values.model import (
     Bound,
     Instance,
     OpInstance,
+    Partial,
     Path,
     Ref,
     Super,
@@ -402,7 +403,17 @@ def _field(
             return value
     if name in content.attrs:
         return UNKNOWN
-    return functions.assigned(frame, home, statement)
+    return _bound(owner, functions.assigned(frame, home, statement))
+
+
+def _bound(owner: Ref, value: Value) -> Value:
+    """Return what a class has, as one of its instances gives it."""
+    match value:
+        case Partial(function=Dotted(name="functools.partialmethod"), args=(method, *args)):
+            return Partial(method, (owner, *args), value.kwargs)
+        case Function(owner=Class(), node=ast.FunctionDef(name=name)):
+            return Bound(owner, name, value)
+    return value
 
 
 _CHOSEN: Final = ast.Constant(None)

@@ -233,6 +233,12 @@ def _partial(frame: Frame, call: LibraryCall) -> Value:
     return Partial(call.args[0], tuple(call.args[1:]), tuple(call.kwargs.items()))
 
 
+@function("functools.partialmethod", takes=(1, MANY))
+def _partial_method(frame: Frame, call: LibraryCall) -> Value:
+    """It is bound where an instance is asked for it."""
+    return Partial(Dotted("functools.partialmethod"), tuple(call.args), tuple(call.kwargs.items()))
+
+
 @function("dataclasses.replace", "copy.replace", "attrs.evolve", takes=1)
 def _replace(frame: Frame, call: LibraryCall) -> Value:
     nodes = {keyword.arg: keyword.value for keyword in call.node.keywords}
