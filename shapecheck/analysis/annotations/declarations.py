@@ -22,7 +22,7 @@ class Parameter:
     declared: Declared
     default: ast.expr | None
     kind: str
-    """`positional`, `keyword`, `star` or `double-star`."""
+    """`positional`, `keyword`, `star`, `double-star`, or `options` of `**kwargs: Unpack[...]`."""
     node: ast.arg | None = None
 
     @property
@@ -82,7 +82,10 @@ def _read(function: Function) -> Declaration:
             Parameter(argument.arg, read(argument.annotation), default, "keyword", argument)
         )
     if (double := arguments.kwarg) is not None:
-        params.append(Parameter(double.arg, read(double.annotation), None, "double-star", double))
+        options = reader(function.module).options(double.annotation)
+        declared = read(double.annotation) if options is None else options
+        kind = "double-star" if options is None else "options"
+        params.append(Parameter(double.arg, declared, None, kind, double))
     returns = getattr(function.node, "returns", None)
     return Declaration(tuple(params), read(returns))
 

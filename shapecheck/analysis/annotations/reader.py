@@ -45,6 +45,7 @@ _WITH_DIMENSIONS: Final = ("shapecheck", "returnn", "functorch")
 _SCALARS: Final = ("jaxtyping.Scalar", "jaxtyping.ScalarLike")
 _ARRAYS: Final = ("numpy.ndarray", "numpy.typing.NDArray")
 _TYPE_VARIABLES: Final = ("typing.TypeVar", "typing_extensions.TypeVar")
+_UNPACK: Final = ("typing.Unpack", "typing_extensions.Unpack")
 _TYPED_DICTS: Final = ("typing.TypedDict", "typing_extensions.TypedDict")
 
 _MADE: Final = (ast.JoinedStr, ast.Name, ast.Attribute, ast.BinOp, ast.Call)
@@ -134,6 +135,13 @@ class Reader(Names):
         home, name = self.home(node)
         right = home.alias(name) if home is not None else None
         return ANY if home is None or right is None else reader(home).read(right)
+
+    def options(self, node: ast.expr | None) -> FieldsDecl | None:
+        """Return what each keyword is by `**kwargs: Unpack[Options]`, None for any other type."""
+        if isinstance(node, ast.Subscript) and dotted(self.resolve(node.value)) in _UNPACK:
+            inner = self.read(node.slice)
+            return inner if isinstance(inner, FieldsDecl) else None
+        return None
 
     def fields(self, cls: Class, below: tuple[ast.AST, ...] = ()) -> dict[str, Declared] | None:
         """Return the fields of a `TypedDict`, None for any other class.

@@ -88,7 +88,7 @@ def _key(group: spec.Group) -> str:
 
 def _has_many(param: Parameter) -> bool:
     """Whether a parameter holds any number of tensors, each of which has its own `...`."""
-    return param.kind in ("star", "double-star") or param.declared.has_many
+    return param.kind in ("star", "double-star", "options") or param.declared.has_many
 
 
 def _only_group(function: Function) -> tuple[spec.Group | None, list[str]]:

@@ -231,6 +231,8 @@ def promise(frame: Frame, function: Function) -> None:
 def _start(frame: Frame, param: Parameter, matcher: Matcher) -> Value:
     """Return what a parameter is when the body begins."""
     declared = param.declared
+    if param.kind == "options":
+        return frame.state.new(DictContent(None, UNKNOWN))
     if param.kind == "double-star":
         element = fitting.declare(frame, declared, f"{param.name}[]", matcher)
         return frame.state.new(DictContent(None, element))

@@ -136,7 +136,7 @@ def _filled(target: Value, arguments: Arguments) -> Arguments | None:
     params = declaration(function).params[is_bound:]
     kinds = {param.kind for param in params}
     if (arguments.more_args and "star" in kinds) or (
-        arguments.more_kwargs and "double-star" in kinds
+        arguments.more_kwargs and kinds & {"double-star", "options"}
     ):
         return None
     named = dict(arguments.kwargs)

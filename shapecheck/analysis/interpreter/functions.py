@@ -31,6 +31,7 @@ from shapecheck.analysis.program.declared import (
     CallableDecl,
     ClassDecl,
     Declared,
+    FieldsDecl,
     ListDecl,
     NoneDecl,
     ScalarDecl,
@@ -67,7 +68,7 @@ def bind(
         if param.kind == "star":
             bound[param.name] = Argument(tuple(arg.value for arg in given), None, tuple(given))
             given = []
-        elif param.kind == "double-star":
+        elif param.kind in ("double-star", "options"):
             rest: dict[Value, Value] = {key: argument.value for key, argument in named.items()}
             made = frame.state.new(DictContent(rest))
             bound[param.name] = Argument(made, None, tuple(named.values()))
@@ -409,7 +410,8 @@ def _arguments_fit(
         if not speaks(declared):
             continue
         for name, one in _parts(frame, param, argument):
-            found = fitting.check(frame, declared, one.value, matcher)
+            each = _option(declared, name) if param.kind == "options" else declared
+            found = fitting.check(frame, each, one.value, matcher)
             if found[0] is None:
                 continue
             frame.state.facts.atoms, frame.state.facts.runs = before.atoms, before.runs
@@ -437,11 +439,16 @@ def _has_more_axes(frame: Frame, found: fitting.Found) -> bool:
     return frame.state.facts.shape(tensor.shape).least_rank > len(declared.text.entries)
 
 
+def _option(declared: Declared, name: str) -> Declared:
+    fields = dict(declared.fields) if isinstance(declared, FieldsDecl) else {}
+    return fields.get(name, AnyDecl())
+
+
 def _parts(frame: Frame, param: Parameter, argument: Argument) -> list[tuple[str, Argument]]:
     """Return the arguments that a parameter takes, with what they are called."""
     if param.kind == "star":
         return [(param.name, one) for one in argument.parts]
-    if param.kind == "double-star":
+    if param.kind in ("double-star", "options"):
         content = frame.state.dict_of(argument.value)
         names = entries(content) if content is not None else ()
         return list(zip(map(str, names), argument.parts, strict=False))
