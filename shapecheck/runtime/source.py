@@ -40,7 +40,8 @@ _NOT_THE_USERS: Final = (
 class Place:
     """A line of the user's program; `node` is the expression or statement that runs, if known.
 
-    `caller`: where the user's own code called it, if the line is one of an installed library.
+    `caller`: where the user's own code called it, if the line is one of an installed library, or
+    hands on what it is given, as that of a wrapper does.
     """
 
     code: CodeType
@@ -81,13 +82,29 @@ def user_place() -> Place | None:
 
 
 def _caller(frame: FrameType) -> Place | None:
-    """Return the innermost line of the user's own that has led to one of an installed library."""
+    """Return the innermost line of the user's own that has led to one that isn't, or hands on."""
     outer: FrameType | None = frame
-    while outer is not None and is_installed(outer.f_code):
+    while outer is not None and (is_installed(outer.f_code) or _hands_on(outer)):
         outer = users_frame(outer.f_back)
     if outer is None or outer is frame:
         return None
     return Place(outer.f_code, outer.f_lineno)
+
+
+def _hands_on(frame: FrameType) -> bool:
+    return _passes_on(frame.f_code, _node_at(frame.f_code, frame.f_lasti))
+
+
+def _passes_on(code: CodeType, node: ast.AST | None) -> bool:
+    """Whether a call passes on what the function around it takes: `function(*args, **kwargs)`."""
+    if not isinstance(node, ast.Call):
+        return False
+    first = code.co_argcount + code.co_kwonlyargcount
+    stars = code.co_flags & inspect.CO_VARARGS, code.co_flags & inspect.CO_VARKEYWORDS
+    own = code.co_varnames[first : first + sum(map(bool, stars))]
+    given = [one.value for one in node.args if isinstance(one, ast.Starred)]
+    given += [one.value for one in node.keywords if one.arg is None]
+    return any(isinstance(one, ast.Name) and one.id in own for one in given)
 
 
 def is_installed(code: CodeType) -> bool:
@@ -245,9 +262,12 @@ def _node_at(code: CodeType, offset: int) -> ast.AST | None:
 
 
 def call_label(place: Place | None, default: str) -> str:
-    """Return a called function as it is spelled at the call: a path in full, or a method's name."""
+    """Return a called function as it is spelled at the call: a path in full, or a method's name.
+
+    A wrapper has a name of its own for it, which says nothing.
+    """
     node = place.node if place is not None else None
-    if not isinstance(node, ast.Call):
+    if place is None or not isinstance(node, ast.Call) or _passes_on(place.code, node):
         return default
     owner: ast.expr = node.func
     while isinstance(owner, ast.Attribute):

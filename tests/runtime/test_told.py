@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -126,3 +127,32 @@ def test_a_layer_that_is_called_itself_needs_no_note() -> None:
     lines = told(lambda: Net()(torch.ones(1, 2, 4), last=True))
     assert not any("this is layer" in line for line in lines)
     assert any('argument "x" is (b t d)' in line for line in lines)
+
+
+def forwarding(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+def test_a_wrapper_has_no_name_for_what_it_calls() -> None:
+    @shapecheck
+    @forwarding
+    @forwarding
+    def same(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        return x
+
+    lines = told(lambda: same(torch.ones(2)))
+    assert lines[0].startswith('argument "x" of "same" is (2)')
+    assert lines[1].endswith(": return function(*args, **kwargs)")
+    assert lines[2].endswith(": lines = told(lambda: same(torch.ones(2)))")
+
+
+def test_a_generator_is_called_by_its_own_name() -> None:
+    @shapecheck
+    def rows(x: Float[Tensor, "n d"]) -> Iterator[Float[Tensor, "d"]]:
+        yield from x
+
+    assert told(lambda: list(rows(torch.ones(2))))[0].startswith('argument "x" of "rows" is (2)')

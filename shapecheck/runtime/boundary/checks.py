@@ -22,7 +22,7 @@ from shapecheck.runtime.annotations.hints import (
     together,
     unpacked,
 )
-from shapecheck.runtime.annotations.plan import Param, Plan
+from shapecheck.runtime.annotations.plan import Param, Plan, kind_of
 from shapecheck.runtime.boundary.binding import Binding, ShapeOf
 from shapecheck.runtime.boundary.containers import fit_value
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
@@ -119,7 +119,9 @@ _ANY: Final = "\0"
 def _argument_error(
     binding: Binding, plan: Plan, failed: Failed, place: Place | None
 ) -> ShapeError:
-    label = call_label(place, plan.label)
+    # a generator's body begins where somebody asks for an item
+    called = not kind_of(plan.function).endswith("generator")
+    label = call_label(place, plan.label) if called else plan.label
     said = failed.message
     text = said.text.replace(_ANY, label)
     failed.message = Message(text, said.code, said.notes)
