@@ -393,7 +393,9 @@ class Pending:
         except Unresolved:
             found, failed = {}, {"": ""}
         hints = self.classify(found)
-        self.mentioned = mentioned(function, ChainMap(closure(function), function.__globals__))
+        written = inspect.unwrap(function)
+        around = ChainMap(closure(written), getattr(written, "__globals__", {}))
+        self.mentioned = mentioned(function, around)
         self.dims = dims_in(found, namespace)
         self.namespace = {name: namespace[name] for name in names or () if name in namespace}
         if failed:
