@@ -113,7 +113,10 @@ def _made_of_others(function: ast.AST, params: Set[str], seen: Seen) -> dict[str
     found: dict[str, int] = {}
     for node in nodes_of(ast.Assign, function):
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call, lineno=line):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value, lineno=line):
+                call = _made_by(value)
+                if call is None:
+                    continue
                 given = (*call.args, *(word.value for word in call.keywords))
                 is_given = any(isinstance(one, ast.Name) and one.id == name for one in given)
                 is_known = seen.values.get(call.func, UNKNOWN) is not UNKNOWN
@@ -125,6 +128,18 @@ def _made_of_others(function: ast.AST, params: Set[str], seen: Seen) -> dict[str
                 ):
                     found[name] = min(line, found.get(name, line))
     return found
+
+
+def _made_by(node: ast.expr) -> ast.Call | None:
+    """Return the call that `torch.tensor(x).unsqueeze(0)[:, None]` begins with; None for others."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Call() | ast.Subscript() as first)):
+            return _made_by(first)
+        case ast.Subscript(value=first):
+            return _made_by(first)
+        case ast.Call():
+            return node
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -299,3 +299,13 @@ def test_what_goes_to_what_may_be_none_may_be_none_unless_it_is_used(tmp_path: P
         "    return inner(x, mask) + inner(x, other)\n",
     )
     assert 'outer(x: torch.Tensor, mask: Shaped[Tensor, "b n"] | None, other: Shaped' in found
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["torch.tensor(video).unsqueeze(0)", "torch.as_tensor(video)[None]", "torch.tensor(video)"],
+)
+def test_what_a_tensor_is_made_of_is_none(made: str, tmp_path: Path) -> None:
+    """What is done with it behind that says nothing of what was given."""
+    text = f"def track(video):\n    video = {made}\n    return video.permute(0, 4, 1, 2, 3)\n"
+    assert "def track(video) ->" in annotated(tmp_path, text)
