@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dis
+import importlib.util
 import inspect
 import linecache
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,22 +18,30 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Final
 
-import torch
-
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, debugging, own_fault
 
-_INSTALLED: Final = Path(torch.__file__).parents[1]
 _OURS: Final = (
-    str(Path(__file__).parent) + "/",
-    str(Path(__file__).parents[1] / "named") + "/",
+    str(Path(__file__).parent) + os.sep,
+    str(Path(__file__).parents[1] / "named") + os.sep,
     "<shapecheck",
 )
-_STDLIB: Final = str(Path(ast.__file__).parent) + "/"
+_STDLIB: Final = str(Path(ast.__file__).parent) + os.sep
 _SITES: Final = frozenset(("site-packages", "dist-packages"))
+
+
+def _folders(library: str) -> Iterator[str]:
+    """Yield where a library lies, which needn't be beside torch."""
+    with contextlib.suppress(ImportError, ValueError):
+        found = importlib.util.find_spec(library)
+        for folder in (found and found.submodule_search_locations) or ():
+            yield folder + os.sep
+
+
 _NOT_THE_USERS: Final = (
     *(
-        f"{_INSTALLED / name}/"
+        folder
         for name in ("torch", "functorch", "einops", "einx", "opt_einsum", "fancy_einsum")
+        for folder in _folders(name)
     ),
     *_OURS,
 )

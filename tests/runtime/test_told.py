@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import functools
+import os
 import pickle
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import einops
 import pytest
 import torch
 from torch import Tensor, nn
@@ -156,3 +160,22 @@ def test_a_generator_is_called_by_its_own_name() -> None:
         yield from x
 
     assert told(lambda: list(rows(torch.ones(2))))[0].startswith('argument "x" of "rows" is (2)')
+
+
+def test_a_library_of_ops_neednt_lie_beside_torch(tmp_path: Path) -> None:
+    """As where torch is the system's, and einops of a virtual environment."""
+    folder = Path(einops.__file__).parent
+    shutil.copytree(folder, tmp_path / "libraries" / "einops")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import torch\nfrom einops import pack\nfrom torch import Tensor\n"
+        "from shapecheck import Float, shapecheck\n"
+        "@shapecheck\n"
+        'def f(x: Float[Tensor, "b n d"], y: Float[Tensor, "b m d"]) -> None:\n'
+        '    pack([x, y.mT], "b * d")\n'
+        "f(torch.zeros(2, 3, 4), torch.zeros(2, 5, 4))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "libraries")}
+    command = [sys.executable, str(program)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+    assert f'  at {program}:7: pack([x, y.mT], "b * d")' in done.stderr
