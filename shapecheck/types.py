@@ -102,7 +102,8 @@ class AnnotationSpec(TensorSpec):
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         """Return what pydantic validates a tensor by."""
-        return import_module("shapecheck.checkers.pydantic").schema(self, source, handler)
+        _meet("pydantic")
+        return sys.modules["shapecheck.checkers.pydantic"].schema(self, source, handler)
 
 
 class AloneSpec(AnnotationSpec):
