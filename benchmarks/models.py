@@ -23,6 +23,7 @@ import importlib.util
 import inspect
 import json
 import multiprocessing
+import os
 import pkgutil
 import re
 import statistics
@@ -91,6 +92,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=1)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
+    os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"  # what cuBLAS needs to be deterministic
     failed, told = False, {}
     for family in arguments.families:
         models = [
@@ -200,6 +202,8 @@ class _Running:
 
 def _run(model: Model, device: str, connection: Connection) -> None:
     torch.set_num_threads(1)
+    if device != "cpu":  # whose kernels may add up in any order
+        torch.use_deterministic_algorithms(True, warn_only=True)
     gc.disable()
     connection.send(judged(model, device))
 
