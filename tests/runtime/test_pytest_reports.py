@@ -160,6 +160,7 @@ E       shapecheck.ShapeError: "+" can't broadcast (a a) with (a a2): axis -1 is
 E         at model.py:22: return x @ x.T + x
 E         note: right operand "x" is (a a2) since line 21
 E         here a=2, a2=3
+E         torch says: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 1
 
 model.py:22: ShapeError
 ______________________________ test_another_error ______________________________
