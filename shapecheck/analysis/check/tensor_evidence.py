@@ -186,7 +186,8 @@ def untold(function: Function) -> set[str]:
 def shown_sizes(function: Function, seen: Seen) -> set[str]:
     """Return the parameters without annotation that their use shows to be ints.
 
-    One of several sizes is, and what a size is divided by; one alone may be several.
+    One of several sizes is, what a size is divided by, and a number of things, as the steps of
+    `torch.linspace`; a size alone may be several.
     """
     candidates = {
         param.name
