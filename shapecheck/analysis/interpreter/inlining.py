@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from shapecheck.analysis.interpreter import autocast
 from shapecheck.analysis.interpreter.body import promise
@@ -21,7 +21,7 @@ from shapecheck.analysis.interpreter.budget import (
 )
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import is_generator, outcome
-from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Lesson, View, view
+from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Key, Lesson, View, view
 from shapecheck.analysis.program.answers import MISSING, Memory
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
@@ -62,8 +62,8 @@ def look_into(
         return UNKNOWN
     shared = {**_globals(frame, function), **_files(frame, function)}
     given_values = (function, *values.values(), *shared.values())
-    told = outer.facts.under_unknown_condition, outer.facts.autocast
-    seen = view(given_values, outer.heap, outer.facts, *values, *told, *shared)
+    autocast_to = outer.facts.autocast
+    seen = view(given_values, outer.heap, outer.facts, *values, autocast_to, *shared)
     question = None if seen is None else _question(frame, seen, apart)
     is_library = depth is LIBRARY and not is_installed(frame.module.source.path)
     allowed = LIBRARY_STEPS if is_library else budget.for_call
@@ -83,6 +83,7 @@ def look_into(
     elif known is _GIVEN_UP:
         outcome = None
     elif memory.is_open(question):
+        outer.facts.asks_condition()
         return UNKNOWN
     else:
         again = None
@@ -97,6 +98,8 @@ def look_into(
             elif outcome.lasts:
                 keep(outcome)
                 outcome = outcome.at(seen)
+    if outcome is None or outcome.asks_condition:
+        outer.facts.asks_condition()
     if outcome is None:
         budget.left -= allowed // LIBRARY_DISCOUNT if is_library else allowed
         budget.failed[function.node] = max(allowed, budget.failed.get(function.node, 0))
@@ -172,16 +175,28 @@ _GIVEN_UP: Final = object()
 """What is known of a call that takes more steps than it may."""
 
 
-def _question(frame: Frame, seen: View, apart: bool) -> Hashable:
+class _Question(NamedTuple):
+    """By what a call is remembered: what it sees, and what of its caller's state may count in it.
+
+    `under_condition` is as in `Facts`, `by_default` as in `Frame`.
+    """
+
+    seen: Key
+    apart: bool
+    under_condition: bool
+    by_default: bool = False
+
+
+def _question(frame: Frame, seen: View, apart: bool) -> _Question:
     """Return by what a call is remembered: by whether the command line is read where that counts.
 
     What is known of a call that doesn't read it holds with and without its defaults.
     """
-    question = ("call", seen.key, apart)
+    question = _Question(seen.key, apart, frame.state.facts.under_unknown_condition)
     if frame.by_default:
         known = frame.program.memory.find(question)
         if not isinstance(known, CallSummary) or known.reads_command_line:
-            return (*question, "by default")
+            return question._replace(by_default=True)
     return question
 
 
@@ -190,16 +205,22 @@ def _depth(function: Function) -> Depth:
 
 
 def _known(
-    memory: Memory, budget: Budget, question: Hashable, limited: Hashable, allowed: int
+    memory: Memory, budget: Budget, question: _Question, limited: Hashable, allowed: int
 ) -> object:
     """Return what is known of a call, else `MISSING`.
 
     That is what it gives with all the steps that it takes, where it may take them, or with those
-    that it may take.
+    that it may take. What goes by no condition is the same under each.
     """
     known = memory.find(question)
     if isinstance(known, CallSummary) and known.needs <= allowed:
         return known
+    if known is MISSING:
+        other = question._replace(under_condition=not question.under_condition)
+        elsewhere = memory.find(other)
+        if isinstance(elsewhere, CallSummary) and not elsewhere.asks_condition:
+            if elsewhere.needs <= allowed:
+                return elsewhere
     before = budget.charged.get(question)
     if before is not None:
         found = memory.find(before)
@@ -217,7 +238,7 @@ class CallSummary:
     any call gives that sees the same, but for the unknowns, and the ones among several, that come
     into being with the call, if there are `new` ones. `names` is what the unknowns that it saw were
     called in the end. `suspected` is what may go wrong in it. `reads_command_line`: it depends on
-    what is given there.
+    what is given there; `asks_condition`: on whether the call is under an unknown condition.
     """
 
     value: Value
@@ -233,6 +254,7 @@ class CallSummary:
     names: tuple[str, ...] = ()
     suspected: tuple[Fault, ...] = ()
     reads_command_line: bool = False
+    asks_condition: bool = False
 
     def at(self, seen: View) -> CallSummary:
         """Return what a call gives that sees this, which is like what was seen."""
@@ -273,6 +295,7 @@ def _about(outcome: CallSummary) -> Hashable:
         outcome.new,
         outcome.names,
         outcome.reads_command_line,
+        outcome.asks_condition,
     )
 
 
@@ -355,7 +378,7 @@ def _run(
     """Run a body on values, with what was seen of the heap; None where it takes too many steps."""
     outer = frame.state
     heap = dict(outer.heap) if seen is None else {r: outer.content(r) for r in seen.refs}
-    before, allowed = outer.facts.copy(), budget.left
+    before, allowed, asked = outer.facts.copy(), budget.left, Facts.times_asked
     start = State(dict(values), {}, dict(heap), outer.facts.copy())
     inner = Frame(
         function.module, start, function=function, faults=[], depth=frame.depth + 1, budget=budget
@@ -424,6 +447,7 @@ def _run(
         called,
         suspected,
         inner.reads_command_line,
+        asked < Facts.times_asked,
     )
 
 

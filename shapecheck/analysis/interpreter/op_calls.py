@@ -117,6 +117,8 @@ def apply(
         if known is None:
             under = seen.key, facts.under_unknown_condition, facts.features
             known = results.get(under)
+            if known is not None:
+                facts.asks_condition()
     around: tuple[Shape, ...] = ()
     try:
         if seen is not None and known is not None:
