@@ -13,6 +13,7 @@ from shapecheck.analysis.annotations.construction import given_in_module
 from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Value, literal
+from shapecheck.analysis.program.syntax import name_of
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import OpInstance
 from shapecheck.dims import Kind, Size, Sym, Untold, symbol_of
@@ -58,22 +59,54 @@ def learn_alike(
     return False
 
 
-def learn_square(frame: Frame, came: Sequence[Value], problem: Problem) -> bool:
+def learn_square(
+    frame: Frame, came: Sequence[Value], problem: Problem, operands: Sequence[ast.expr | None]
+) -> bool:
     """Learn that a parameter is a square, as a graph's matrix is; False where it can't be.
 
-    An op takes the parameter as it `came`, and of two of its axes only one has been equated.
+    An op takes the parameter as it `came`, and of two of its axes only one has been equated. Or its
+    `operands` are a batch of such and what that is transposed, `x - x.mT`.
     """
     facts, met = frame.state.facts, only(problem.about, Size)
+    is_turned = _is_one_turned(frame, operands)
     for axis, other in zip(met, met[::-1], strict=True):
         symbol = axis.symbol
-        if symbol is None or symbol.kind is not Kind.UNKNOWN or not _is_axis(axis):
+        if symbol is None or not _is_axis(axis):
+            continue
+        if symbol.kind is not Kind.UNKNOWN and not is_turned:
             continue
         for tensor in only(came, Tensor):
             axes = facts.shape(tensor.shape).dims
-            if {axis, other} == {*axes} and all(map(_is_axis, tensor.shape.dims)):
+            has_both = {axis, other} <= {*axes} if is_turned else {axis, other} == {*axes}
+            if has_both and all(map(_is_axis, tensor.shape.dims)):
                 facts.learn(symbol, other)
                 return True
     return False
+
+
+def _is_one_turned(frame: Frame, operands: Sequence[ast.expr | None]) -> bool:
+    """Whether one of two operands is the other one with axes exchanged."""
+    nodes = [one for one in operands if one is not None]
+    if len(nodes) != 2:
+        return False
+    for one, other in (nodes, nodes[::-1]):
+        turned = _turned(frame.sources.get(name_of(other) or "", other))
+        if turned is not None and ast.dump(turned) == ast.dump(one):
+            return True
+    return False
+
+
+def _turned(node: ast.expr) -> ast.expr | None:
+    """Return what an expression exchanges axes of: `x` of `x.mT` and `torch.transpose(x, 1, 2)`."""
+    match node:
+        case ast.Attribute(value=whole, attr="T" | "mT" | "H" | "mH"):
+            return whole
+        case ast.Call(func=ast.Attribute(value=whole, attr=attr), args=args) if attr in _TURNS:
+            return args[0] if name_of(whole) == "torch" and args else whole
+    return None
+
+
+_TURNS: Final = frozenset("t transpose swapaxes swapdims permute adjoint".split())
 
 
 def _stand_in(frame: Frame, tensor: Tensor, one: Sym, other: Sym) -> bool:

@@ -163,7 +163,8 @@ def apply(
             return signature.apply(other, given, named, site.label, instance)
 
         is_alike = learn_alike(frame, signature, given, mismatch.problem, again, args)
-        if is_alike or learn_square(frame, args, mismatch.problem):
+        nodes = [node for _, node in site.operands]
+        if is_alike or learn_square(frame, args, mismatch.problem, nodes):
             return apply(frame, signature, args, kwargs, site, layer)
         for dim in free_in((*given, *named.values())):  # one that is unbound is told of once
             loosen(facts, dim)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
 from shapecheck.analysis.program.syntax import elements, nodes_of
 from shapecheck.analysis.suspicions.sources import body, same, source_of, value_of
+from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
-from shapecheck.shapes import Tensor
+from shapecheck.shapes import Item, Tensor, dim_of
 
 
 @suspects("torch.Tensor.repeat")
@@ -31,6 +32,7 @@ def whole_batch_repeated(frame: Frame, call: OpCall) -> Suspicion | None:
     views = [sizes for sizes in _views(body(frame)) if len(sizes) > 1]
     outside = [sizes for sizes in views if same(sizes[1], times) and not same(sizes[0], times)]
     inside = [sizes for sizes in views if same(sizes[0], times)]
+    outside = [sizes for sizes in outside if _is_of(frame, sizes[0], shape.dims[:1])]
     if not outside or inside:
         return None
     said, line = frame.segment(times), outside[0][0].lineno
@@ -39,6 +41,16 @@ def whole_batch_repeated(frame: Frame, call: OpCall) -> Suspicion | None:
         f"line {line} has the {said} copies of each item together",
         (f"repeat_interleave({said}, dim=0) repeats each item",),
     )
+
+
+def _is_of(frame: Frame, size: ast.expr, first: Sequence[Item]) -> bool:
+    """Whether a size that is written is that of the first axis of what is repeated, or left out."""
+    if isinstance(size, ast.Starred):
+        return False
+    facts, found = frame.state.facts, value_of(frame, size)
+    if not isinstance(found, int | Size) or found == -1:
+        return True
+    return all(facts.same(found, dim_of(item)) for item in first)
 
 
 @suspects("torch.nn.MultiheadAttention.forward")
