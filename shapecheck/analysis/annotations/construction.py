@@ -100,13 +100,33 @@ def _assigned_later(cls: Class) -> tuple[set[str], set[str]]:
     stored = _stored(others)
     return (
         stored | _stored(built) if ANY_NAME in stored else stored,
-        set().union(*(home.module.syntax.altered(node) for home, node in others)),
+        _altered(others),
     )
+
+
+def changed_by_methods(cls: Class) -> tuple[set[str], set[str]]:
+    """Return the attributes of self that any method but `__init__` assigns.
+
+    And those whose content they change.
+    """
+    nothing = set[str](), set[str]()
+    return cls.module.recall(("changed", cls.node), lambda: _changed_by_methods(cls), nothing)
+
+
+def _changed_by_methods(cls: Class) -> tuple[set[str], set[str]]:
+    _, built, others = builders(cls)
+    methods = [*others, *((home, node) for home, node in built if node.name != "__init__")]
+    return _stored(methods), _altered(methods)
 
 
 def _stored(methods: Iterable[_Method]) -> set[str]:
     """Return the attributes of self that some methods assign."""
     return set().union(*(home.module.syntax.stored(node) for home, node in methods))
+
+
+def _altered(methods: Iterable[_Method]) -> set[str]:
+    """Return the attributes of self of which some methods change the content."""
+    return set().union(*(home.module.syntax.altered(node) for home, node in methods))
 
 
 _Method: TypeAlias = tuple[Class, ast.FunctionDef]

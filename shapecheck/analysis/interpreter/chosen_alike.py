@@ -142,7 +142,7 @@ def _pairs(
         met = _met(known(one) if isinstance(one, Size) else one for one in problem.about)
         if len(met) == 2:
             yield met[0], met[1]
-    elif signature.result.rule == "reshape" and given and isinstance(given[0], Tensor):
+    if signature.result.rule == "reshape" and given and isinstance(given[0], Tensor):
         before = {s for item in frame.state.facts.shape(given[0].shape).dims for s in _chosen(item)}
         sizes = [one for part in given[1:] for one in (part if isinstance(part, tuple) else [part])]
         after = {symbol for one in only(sizes, Size) for symbol in _chosen(one)}

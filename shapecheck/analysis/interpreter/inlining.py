@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from shapecheck.analysis.annotations.construction import changed_by_methods
 from shapecheck.analysis.interpreter import autocast
 from shapecheck.analysis.interpreter.body import promise
 from shapecheck.analysis.interpreter.budget import (
@@ -27,9 +28,9 @@ from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import DEFINITIONS, names_in
+from shapecheck.analysis.program.syntax import ANY_NAME, DEFINITIONS, names_in
 from shapecheck.analysis.relevance import is_installed
-from shapecheck.analysis.values.heap import enclosing, inside, unknowns
+from shapecheck.analysis.values.heap import enclosing, inside, reachable, unknowns
 from shapecheck.analysis.values.model import FILES, Content, DictContent, Ref
 from shapecheck.analysis.values.paths import NUMBERS
 from shapecheck.analysis.values.state import State
@@ -59,7 +60,7 @@ def look_into(
     is_recursive = budget.active.count(function.node) >= depth.recursion
     if frame.depth >= depth.calls or is_recursive:
         memory.limited(by_askers=is_recursive)
-        return UNKNOWN
+        return _given_up(frame, function, values)
     shared = {**_globals(frame, function), **_files(frame, function)}
     given_values = (function, *values.values(), *shared.values())
     autocast_to = outer.facts.autocast
@@ -84,7 +85,7 @@ def look_into(
         outcome = None
     elif memory.is_open(question):
         outer.facts.asks_condition()
-        return UNKNOWN
+        return _given_up(frame, function, values)
     else:
         again = None
         if memory.stays:
@@ -452,20 +453,28 @@ def _run(
 
 
 def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> Value:
-    """Return what is known after a call whose body takes too long: less than before it."""
-    syntax = function.module.syntax
-    stored = syntax.stored(function.node)
-    touched = stored | syntax.mentioned(function.node)
+    """Return what is known after a call that isn't looked into: less than before it.
+
+    What it calls in turn may be any method of what it is given.
+    """
+    state, is_init = frame.state, function.name == "__init__"
     for value in values.values():
-        content = frame.state.instance_of(value)
-        if content is None or function.name == "__init__":
-            frame.state.forget(value)
-        else:
-            for name in touched & content.attrs.keys():
-                if frame.state.container_of(content.attrs[name]) is not None:
-                    frame.state.put(content.attrs[name], None)
-            attrs = {name: held for name, held in content.attrs.items() if name not in stored}
-            frame.state.put(value, replace(content, attrs=attrs))
+        if is_init or state.instance_of(value) is None:
+            state.forget(value)
+    syntax = function.module.syntax
+    own = syntax.stored(function.node), syntax.mentioned(function.node)
+    for ref in [*reachable(values.values(), state.heap)]:
+        content = state.instance_of(ref)
+        if content is None:
+            continue
+        stored, altered = changed_by_methods(content.cls)
+        if ref in values.values():
+            stored, altered = stored | own[0], altered.union(*own)
+        for name in altered & content.attrs.keys():
+            if state.container_of(content.attrs[name]) is not None:
+                state.put(content.attrs[name], None)
+        attrs = {name: held for name, held in content.attrs.items() if name not in stored}
+        state.put(ref, replace(content, attrs={} if ANY_NAME in stored else attrs))
     return UNKNOWN
 
 

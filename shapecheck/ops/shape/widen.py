@@ -110,10 +110,13 @@ def repeat(call: Call, input: Value, repeats: Value, **rest: Value) -> Value:
         repeats = (repeats,)
     if not isinstance(repeats, (tuple, list)) or has_run(repeats):
         return Tensor(Shape.unknown(), tensor.dtype)
-    if not tile and repeats and repeats[0] == 1:  # nobody puts an axis of size 1 in front by it
+    repeats = tuple(repeats)
+    # Hardly anybody puts an axis of size 1 in front of a whole tensor by it; of `x[:, 0]` some do.
+    is_told = shape.least_rank == len(repeats) or (repeats[:1] == (1,) and _is_whole(call, shape))
+    if is_told and not tile:
         shape = call.facts.stretched(shape, count=len(repeats))
     if tile:
-        repeats = (1,) * (shape.least_rank - len(repeats)) + tuple(repeats)
+        repeats = (1,) * (shape.least_rank - len(repeats)) + repeats
     if len(repeats) < shape.least_rank:
         raise mismatch(
             axis_count(shape, len(repeats)).replace("axes, and", "axes, and repeats for"),
@@ -130,6 +133,12 @@ def repeat(call: Call, input: Value, repeats: Value, **rest: Value) -> Value:
         assert not isinstance(item, Run)
         items.append(_copies(item, count))
     return Tensor(Shape(tuple(items)), tensor.dtype)
+
+
+def _is_whole(call: Call, shape: Shape) -> bool:
+    """Whether a tensor may have come as it is, without an axis taken away."""
+    whole = (call.facts.items(items) for items in call.facts.runs.values())
+    return len(shape.dims) == 1 or shape.dims in whole
 
 
 def _copies(item: DimExpr, count: Value) -> DimExpr:
