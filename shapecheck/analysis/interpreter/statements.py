@@ -782,7 +782,9 @@ def _raise(frame: Frame, node: ast.Raise) -> None:
 @statement(ast.Assert)
 def _assert(frame: Frame, node: ast.Assert) -> None:
     yes, no = split(frame, node.test, asserted=True)
-    if yes is None and no is not None and _about_sizes(frame, node.test):
+    # By default, an assertion says mostly that something has to be given on the command line.
+    fails = yes is None and no is not None and not frame.by_default
+    if fails and _about_sizes(frame, node.test):
         text = frame.segment(node.test)
         frame.error(node, Message(f'"assert" fails: {_short(text)} is false here'))
     frame.resume(yes)
