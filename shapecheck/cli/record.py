@@ -93,15 +93,12 @@ def run(options: Namespace) -> int:
 
 def _command(given: list[str]) -> list[str]:
     """Return a command with its script run by us, where Python would run it."""
+    from shapecheck.record.hook import script_at, watched_command
+
     is_python = re.fullmatch(r"python[\d.]*(?:\.exe)?", Path(given[0]).name)
-    at = 1
-    while is_python and at < len(given) and given[at] in ("-u", "-B", "-O", "-q"):
-        at += 1
-    if is_python and at < len(given) and Path(given[at]).is_file():
-        return [*given[:at], "-m", "shapecheck.record.script", *given[at:]]
-    if given[0].endswith(".py"):
-        return [sys.executable, "-m", "shapecheck.record.script", *given]
-    return given
+    if is_python and (at := script_at(given)) is not None:
+        return watched_command(given, at)
+    return watched_command([sys.executable, *given], 1) if given[0].endswith(".py") else given
 
 
 def _wait(process: subprocess.Popen[bytes], file: Path) -> int:

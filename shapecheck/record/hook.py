@@ -20,6 +20,7 @@ FILE: Final = "SHAPECHECK_RECORD"
 ROOT: Final = "SHAPECHECK_RECORD_ROOT"
 PACKAGES: Final = "SHAPECHECK_RECORD_PACKAGES"
 _LIBRARIES: Final = ("site-packages", "dist-packages")
+_PLAIN_OPTIONS: Final = ("-u", "-B", "-O", "-q")
 
 put_on: Callable[[Any], Any] = lambda target: target  # noqa: E731 - replaced by `start`
 
@@ -50,7 +51,7 @@ class RecordingHook(MetaPathFinder):
             spec = finder.find_spec(fullname, path, target)
             if spec is None:
                 continue
-            if type(spec.loader) is SourceFileLoader and self._covers(fullname, spec.origin or ""):
+            if type(spec.loader) is SourceFileLoader and self.covers(fullname, spec.origin or ""):
                 spec.loader = _Loader(spec.loader.name, spec.loader.path)
                 self.loaded.add(fullname)
             return spec
@@ -62,7 +63,8 @@ class RecordingHook(MetaPathFinder):
             sys.meta_path.remove(self)
         flush()
 
-    def _covers(self, name: str, path: str) -> bool:
+    def covers(self, name: str, path: str) -> bool:
+        """Whether a module of some name, which lies there, is to be watched."""
         if self.packages:
             return any(name == one or name.startswith(f"{one}.") for one in self.packages)
         path = os.path.realpath(path)
@@ -101,8 +103,26 @@ def start(file: Path, root: Path, packages: tuple[str, ...] = ()) -> RecordingHo
     return hook
 
 
+def script_at(command: Sequence[str]) -> int | None:
+    """Return where in a command for Python the script is that it runs, None without one."""
+    at = 1
+    while at < len(command) and command[at] in _PLAIN_OPTIONS:
+        at += 1
+    is_there = at < len(command) and Path(command[at]).is_file()
+    return at if is_there else None
+
+
+def watched_command(command: Sequence[str], at: int) -> list[str]:
+    """Return a command for Python by which its script is run watched."""
+    return [*command[:at], "-m", "shapecheck.record.script", *command[at:]]
+
+
 def start_from_environment() -> None:
-    """Watch what the environment asks for, if it does."""
+    """Watch what the environment asks for, if it does.
+
+    A script of the project that something else has started, as `torchrun` and shell scripts do, is
+    begun once more in this process, watched.
+    """
     file = os.environ.get(FILE)
     if not file:
         return
@@ -110,4 +130,7 @@ def start_from_environment() -> None:
     package = sys.modules[__name__.partition(".")[0]]
     package.__doc__ = f"{package.__doc__}\nPYTEST_DONT_REWRITE"
     packages = tuple(filter(None, os.environ.get(PACKAGES, "").split(",")))
-    start(Path(file), Path(os.environ.get(ROOT) or Path.cwd()), packages)
+    hook = start(Path(file), Path(os.environ.get(ROOT) or Path.cwd()), packages)
+    at = script_at(sys.orig_argv)
+    if at is not None and os.name == "posix" and hook.covers("__main__", sys.orig_argv[at]):
+        os.execv(sys.executable, [sys.executable, *watched_command(sys.orig_argv, at)[1:]])

@@ -151,6 +151,46 @@ print("it ran")
 """
 
 
+LAUNCHED: Final = """\
+import os, sys
+import torch
+
+def double(x):
+    return x + x
+
+double(torch.zeros(int(sys.argv[1])))
+print(sys.argv, __name__, os.getpid() == int(os.environ["STARTED"]), sys.stdin.read())
+"""
+LAUNCHER: Final = """\
+import os, subprocess, sys
+for size in "35":
+    run = 'STARTED=$$ exec "$@"'
+    command = ["sh", "-c", run, "sh", sys.executable, "-u", "train.py", size]
+    print(subprocess.run(command, input=size, text=True, capture_output=True, check=True).stdout)
+"""
+
+
+def test_a_script_that_another_program_starts(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is watched as the first one is, in the process that it was started in."""
+    (tmp_path / "train.py").write_text(LAUNCHED)
+    (tmp_path / "launch.py").write_text(LAUNCHER)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    assert main(["record", "--", sys.executable, "launch.py"]) == 0
+    said = capfd.readouterr()
+    assert said.out.split("\n\n")[:2] == [
+        "['train.py', '3'] __main__ True 3",
+        "['train.py', '5'] __main__ True 5",
+    ]
+    assert "2 calls of 1 function in .shapecheck-record.sqlite" in said.err
+    found = load(tmp_path / ".shapecheck-record.sqlite")
+    assert {(key.file, key.name): one.calls for key, one in found.items()} == {
+        ("train.py", "double"): 2
+    }
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no limits for a process")
 def test_a_record_that_nothing_more_goes_into(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
