@@ -56,8 +56,11 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument(
         "--record",
+        action="append",
+        default=[],
         metavar="FILE",
-        help="what `shapecheck record` has written (default: .shapecheck-record.sqlite, if there)",
+        help="what `shapecheck record` has written; may be given several times (default: "
+        ".shapecheck-record.sqlite, if there)",
     )
     parser.add_argument(
         "--despite-complaints",
@@ -102,7 +105,7 @@ def run(options: Namespace) -> int:
     from shapecheck.codemod.annotate import SOURCES, Settings, annotate_files
     from shapecheck.codemod.project.files import FileProblem, write
     from shapecheck.codemod.verify.doubts import in_words
-    from shapecheck.record.store import RecordProblem, load
+    from shapecheck.record.store import RecordProblem, load_all
 
     origins = tuple(o for given in options.origins or [",".join(SOURCES)] for o in given.split(","))
     for origin in origins:
@@ -111,10 +114,10 @@ def run(options: Namespace) -> int:
     paths = files_of(options.paths)
     found = project_settings()
     record = None
-    file = Path(options.record or RECORD)
-    if "record" in origins and (options.record or options.origins or file.exists()):
+    files = [Path(file) for file in options.record or [RECORD]]
+    if "record" in origins and (options.record or options.origins or files[0].exists()):
         try:
-            record = load(file)
+            record = load_all(files)
         except RecordProblem as error:
             raise CommandError(str(error)) from None
     analysis = Options(found.strict, found.stubs, found.wrappers)

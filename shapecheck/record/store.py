@@ -173,6 +173,17 @@ def in_words(calls: int, functions: int) -> str:
     return " of ".join(f"{count:,} {word}{'' if count == 1 else 's'}" for count, word in words)
 
 
+def load_all(paths: Iterable[Path]) -> dict[Key, Recorded]:
+    """Read records, as those of several hosts, as one; raises `RecordProblem`."""
+    found: dict[Key, Recorded] = {}
+    for path in paths:
+        for key, one in load(path).items():
+            whole = found.setdefault(key, Recorded(0))
+            whole.calls += one.calls
+            whole.kinds += one.kinds
+    return found
+
+
 def load(path: Path) -> dict[Key, Recorded]:
     """Read a record; raises `RecordProblem`."""
     if not path.is_file():

@@ -191,6 +191,22 @@ def test_a_script_that_another_program_starts(
     }
 
 
+def test_records_of_several_hosts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one of them has seen counts as much as what another one has."""
+    (tmp_path / "pkg.py").write_text("def first(x):\n    return x\n\ndef last(x):\n    return x\n")
+    monkeypatch.chdir(tmp_path)
+    for host, key in (("one", Key("pkg.py", "first", 1)), ("other", Key("pkg.py", "last", 4))):
+        calls = [f'["t","float32","cpu",[{size},8]]' for size in (3, 5)]
+        create(tmp_path / host)
+        append(tmp_path / host, [(key, 2, {f'[{{"x":{one}}},{one},{{}}]': 1 for one in calls})])
+    assert main(["annotate", "--record", "one", "--record", "other", "pkg.py"]) == 0
+    said = capsys.readouterr().out
+    assert '+def first(x: Float[torch.Tensor, "b d"])' in said
+    assert '+def last(x: Float[torch.Tensor, "b d"])' in said
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no limits for a process")
 def test_a_record_that_nothing_more_goes_into(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
