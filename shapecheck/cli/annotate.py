@@ -114,10 +114,10 @@ def run(options: Namespace) -> int:
     paths = files_of(options.paths)
     found = project_settings()
     record = None
-    files = [Path(file) for file in options.record or [RECORD]]
-    if "record" in origins and (options.record or options.origins or files[0].exists()):
+    records = [Path(file) for file in options.record or [RECORD]]
+    if "record" in origins and (options.record or options.origins or records[0].exists()):
         try:
-            record = load_all(files)
+            record = load_all(records)
         except RecordProblem as error:
             raise CommandError(str(error)) from None
     analysis = Options(found.strict, found.stubs, found.wrappers)

@@ -191,13 +191,24 @@ def test_a_script_that_another_program_starts(
     }
 
 
+SEVERAL: Final = """\
+import torch
+
+def first(x):
+    return x
+
+def last(x):
+    return x
+"""
+
+
 def test_records_of_several_hosts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What one of them has seen counts as much as what another one has."""
-    (tmp_path / "pkg.py").write_text("def first(x):\n    return x\n\ndef last(x):\n    return x\n")
+    (tmp_path / "pkg.py").write_text(SEVERAL)
     monkeypatch.chdir(tmp_path)
-    for host, key in (("one", Key("pkg.py", "first", 1)), ("other", Key("pkg.py", "last", 4))):
+    for host, key in (("one", Key("pkg.py", "first", 3)), ("other", Key("pkg.py", "last", 6))):
         calls = [f'["t","float32","cpu",[{size},8]]' for size in (3, 5)]
         create(tmp_path / host)
         append(tmp_path / host, [(key, 2, {f'[{{"x":{one}}},{one},{{}}]': 1 for one in calls})])
