@@ -545,8 +545,9 @@ class Facts:
         at, behind = runs[0], len(items) - runs[0] - 1
         run = items[at]
         assert isinstance(run, Run)
-        if axis == at == 0 and behind and isinstance(run.symbol.origin, Untold):
-            return self._counted(run.symbol)
+        origin = run.symbol.origin
+        if axis == at == 0 and behind and isinstance(origin, Untold) and not origin.symbols:
+            return self._counted(run.symbol)  # in a result there may be nothing in front of others
         inside = axis - at + 1 if axis >= 0 else -axis - behind
         if run.symbol in self.runs or (behind if axis >= 0 else at):
             return None
