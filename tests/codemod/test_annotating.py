@@ -1094,6 +1094,18 @@ def test_axes_that_one_of_two_ways_needs_are_open_where_a_value_decides(tmp_path
     assert '    def forward(self, x: Shaped[torch.Tensor, "b c h w"], scale=None)' in found
 
 
+def test_what_waits_for_enough_is_annotated_as_what_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(
+        HEAD
+        + "def optimized(policy, memory, states, size):\n"
+        + "    if len(memory) < size:\n        return None\n"
+        + "    b, d = states.shape\n    return policy(states.view(b * d))\n"
+    )
+    (changed,) = annotate_files([path], Settings()).changed
+    assert 'states: Float[torch.Tensor, "b d"]' in changed.text
+
+
 def test_a_result_has_an_axis_of_1_where_the_code_shows_it(tmp_path: Path) -> None:
     """What prose says is 1 is often so only until it is expanded."""
     text = HEAD + (

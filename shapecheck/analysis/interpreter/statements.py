@@ -293,7 +293,7 @@ def _if(frame: Frame, node: ast.If) -> None:
     _meet(frame, ends)
     if len(ends) == 2 or _waits(node):
         frame.state.facts.under_unknown_condition = under_unknown_condition
-        if before is not None:
+        if before is not None and len(ends) == 2:
             _leave_open(frame.state.facts, node, before, ends)
 
 
