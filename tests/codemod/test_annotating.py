@@ -1103,7 +1103,7 @@ def test_what_waits_for_enough_is_annotated_as_what_goes_on(tmp_path: Path) -> N
         + "    b, d = states.shape\n    return policy(states.view(b * d))\n"
     )
     (changed,) = annotate_files([path], Settings()).changed
-    assert 'states: Float[torch.Tensor, "b d"]' in changed.text
+    assert 'states: Shaped[torch.Tensor, "b d"]' in changed.text
 
 
 def test_a_result_has_an_axis_of_1_where_the_code_shows_it(tmp_path: Path) -> None:
