@@ -232,7 +232,7 @@ def _symbolic(
         if one.atom is not None:
             state.facts.learn(one.atom, same)
     itself: dict[str, Value] = {one.arg: ref for one in declarations.arguments_of(init.node)[:1]}
-    values = {**_supposed(init), **(_defaults(cls, state) if by_default else {}), **itself}
+    values = {**_supposed(init), **(_defaults(cls, init, state) if by_default else {}), **itself}
     frame = body.check_body(init, state, values, quiet=quiet)
     ends = [*(end for _, end in frame.returns), *([frame.state] if frame.alive else [])]
     end = ends[0] if ends else state
@@ -261,10 +261,12 @@ def _features(state: State, ref: Ref, init: Function) -> frozenset[Sym]:
     return frozenset(size.symbol for size in sizes if size.symbol is not None)
 
 
-def _defaults(cls: Class, state: State) -> dict[str, Value]:
-    """Return what flags are where nobody passes them."""
+def _defaults(cls: Class, init: Function, state: State) -> dict[str, Value]:
+    """Return what flags are where nobody passes them, and what is 1: a multiple of a size is it."""
     frame = Frame(cls.module, state, quiet=True)
-    return {name: frame.eval(node) for name, node in flags(cls).items()}
+    given = {param.name: literal(param.default) for param in declarations.declaration(init).params}
+    ones = dict.fromkeys((name for name, one in given.items() if type(one) is int and one == 1), 1)
+    return {**ones, **{name: frame.eval(node) for name, node in flags(cls).items()}}
 
 
 def _supposed(init: Function) -> dict[str, Value]:
