@@ -1094,6 +1094,20 @@ def test_axes_that_one_of_two_ways_needs_are_open_where_a_value_decides(tmp_path
     assert '    def forward(self, x: Shaped[torch.Tensor, "b c h w"], scale=None)' in found
 
 
+def test_what_may_be_a_number_or_a_pair_makes_no_square(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(
+        HEAD
+        + "class Model(nn.Module):\n    def __init__(self, size):\n        super().__init__()\n"
+        + "        if isinstance(size, int):\n            size = (size, size)\n"
+        + "        self.size = size\n\n    def forward(self, x):\n"
+        + "        b, c, h, w, size = *x.shape, self.size\n"
+        + "        assert h == size[0] and w == size[1]\n        return x.view(b, -1)\n"
+    )
+    (changed,) = annotate_files([path], Settings()).changed
+    assert 'x: Shaped[torch.Tensor, "b c h w"]' in changed.text
+
+
 def test_what_waits_for_enough_is_annotated_as_what_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "model.py"
     path.write_text(

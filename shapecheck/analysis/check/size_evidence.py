@@ -31,6 +31,19 @@ def configurations_of(init: Function) -> set[str]:
     return {part.value.id for part in read if isinstance(part.value, ast.Name)}
 
 
+def of_several_types(init: Function) -> set[str]:
+    """Return the variables of a constructor that are asked for their type, so that it isn't told.
+
+    `if isinstance(size, int): size = (size, size)`
+    """
+    found = set[str]()
+    for call in nodes_of(ast.Call, init.node):
+        match call:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _]):
+                found.add(name)
+    return found
+
+
 def handed_to_layers(init: Function) -> set[str]:
     """Return the parameters of a constructor with which nothing is done but to make layers."""
     read = reader(init.module)

@@ -15,7 +15,12 @@ from shapecheck.analysis.annotations.construction import (
     is_always_given,
     is_builder,
 )
-from shapecheck.analysis.check.size_evidence import configurations_of, handed_to_layers, sizes_of
+from shapecheck.analysis.check.size_evidence import (
+    configurations_of,
+    handed_to_layers,
+    of_several_types,
+    sizes_of,
+)
 from shapecheck.analysis.interpreter import body, first_class
 from shapecheck.analysis.interpreter.chosen_alike import made_by
 from shapecheck.analysis.interpreter.frame import Frame
@@ -272,13 +277,15 @@ def _defaults(cls: Class, init: Function, state: State) -> dict[str, Value]:
 def _supposed(init: Function) -> dict[str, Value]:
     """Return what parameters without annotation hold: sizes, where they are used as such.
 
-    Where the program is to suppose it, all are sizes that are used as such. One that may be left
-    out is given; where it is left out, the others are what they are by default, too.
+    Where the program is to suppose it, all are that may be. One that may be left out is given;
+    where it is left out, the others are what they are by default, too.
     """
     arguments = declarations.arguments_of(init.node)
     bare = {one.arg for one in arguments[1:] if one.annotation is None}
     configurations = set[str]()
-    if bare and not init.module.program.supposing:
+    if bare and init.module.program.supposing:
+        bare -= of_several_types(init)
+    elif bare:
         configurations = bare & configurations_of(init)
         bare = configurations | (bare & sizes_of(init))
     found: dict[str, Value] = {}
