@@ -415,13 +415,14 @@ class Facts:
     def _is_axis_beside(self, a: DimExpr, b: DimExpr, beside: Sequence[Shape]) -> bool:
         """Whether one is made of axes of bare parameters, and the other a size that stands beside.
 
-        Nothing names the axes. A number may be that of several things.
+        Nothing names the axes. A number may be that of several things, and a square may be applied
+        along two axes, as to pictures.
         """
         now = self.dim(a), self.dim(b)
         for axis, other in (now, now[::-1]):
             if is_of_axes(axis) and is_chosen(other):
                 rows = [self._opened(shape.dims) for shape in (*beside, *self.around)]
-                if isinstance(other, int) and any(row.count(other) > 1 for row in rows):
+                if any(row.count(other) > 1 for row in rows):
                     return False
                 return any(axis in row and other in row for row in rows)
         return False
