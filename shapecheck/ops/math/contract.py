@@ -85,8 +85,9 @@ def chain(call: Call, tensors: Value, **rest: Value) -> Value:
 
 
 @rule("addmm")
-def addmm(call: Call, input: Value, left: Value, right: Value, **rest: Value) -> Value:
-    """Return a product with something added that broadcasts to it."""
+def addmm(call: Call, input: Value, **factors: Value) -> Value:
+    """Return a product with something added to it; its factors have a name for each op."""
+    left, right, *_ = factors.values()
     result = matmul(call, left, right)
     headline = f"can't add {as_tensor(input)} to a product of shape {result}"
     call.broadcast((result, as_tensor(input)), headline)
