@@ -109,7 +109,7 @@ annotated: $(INSTALLED) ## Annotate public repositories, and count what gets a s
 	$(BIN)/python benchmarks/annotated/run.py $(ANNOTATED) $(ANNOTATED_ARGS)
 
 models: $(INSTALLED) ## Run models of other libraries with names and without: MODELS="transformers timm", MODELS_PYTHON=python that has them
-	PYTHONPATH=. $(or $(MODELS_PYTHON),$(BIN)/python) benchmarks/models.py $(or $(MODELS),transformers timm) $(MODELS_ARGS)
+	PYTHONPATH=.:benchmarks $(or $(MODELS_PYTHON),$(BIN)/python) benchmarks/models/run.py $(or $(MODELS),transformers timm) $(MODELS_ARGS)
 
 posted: $(INSTALLED) ## Print how many of the bugs that people posted are found (ASIDE=1: those kept aside too)
 	PYTHONPATH=tests $(BIN)/python benchmarks/posted_shares.py $(if $(ASIDE),--aside)

@@ -1,6 +1,7 @@
 """Runs models that nobody here wrote, with names and without, and says what differs.
 
-    python benchmarks/models.py FAMILY ... [--only WORD ...] [--most N] [--json PATH] [--device D]
+    python benchmarks/models/run.py FAMILY ... [--only WORD ...] [--most N] [--jobs N]
+                                    [--json PATH] [--device D]
 
 FAMILY is transformers, timm or vit_pytorch, each of which has to be installed. Its models are made
 small and at random, as far as they can be. Each is called and differentiated twice without names:
@@ -18,14 +19,9 @@ import argparse
 import contextlib
 import dataclasses
 import gc
-import importlib
-import importlib.util
-import inspect
 import json
 import multiprocessing
 import os
-import pkgutil
-import re
 import statistics
 import sys
 import time
@@ -33,43 +29,30 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.machinery import ModuleSpec
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
 import torch
+from families import ANOTHER, AXES, FAMILIES, FIRST, OTHERS, Inputs, Model, Sizes, inputs_of
 from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
 import shapecheck
-from shapecheck.runtime.tracing.model import Trace
+from shapecheck.runtime.tracing.model import OpRecord, TensorRecord, Trace
 
-SIZES: Final = ({"batch": 11, "time": 17}, {"batch": 6, "time": 23})
-"""Sizes that no model here has of its own, and others."""
-SIDE: Final = 64
 ROUNDS: Final = 5
-LONGEST: Final = 180.0
+LONGEST: Final = 60.0
 """Seconds that a model may take."""
-
-Inputs = dict[str, Tensor]
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A model: what it is called, and what makes it."""
-
-    name: str
-    make: Callable[[], nn.Module]
 
 
 @dataclass(slots=True)
 class Outcome:
     """What came of a model.
 
-    `skipped` is why it was left out, `differs` what the names changed. Of `axes` that have the
-    size of an input's, `kept` have a name; `renamed` are the ops some of whose names go by sizes,
-    `lost` those that drop one. `ratio` is of processor time.
+    `skipped` is why it was left out, `differs` what the names changed. Of `axes` that follow an
+    input's size, `kept` have a name; `renamed` are the ops some of whose names go by sizes, `lost`
+    those that drop a name that what they were given had. `ratio` is of processor time.
     """
 
     name: str
@@ -88,8 +71,9 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=(), help="models with one of these words")
     parser.add_argument("--most", type=int, help="no more models than these of each family")
     parser.add_argument("--json", type=Path, help="write what came of each model there")
+    parser.add_argument("--seconds", type=float, help="begin with no model of a family after these")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="models that run at once")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"  # what cuBLAS needs to be deterministic
@@ -100,16 +84,24 @@ def main() -> int:
             for model in FAMILIES[family]()
             if not arguments.only or any(word in model.name for word in arguments.only)
         ]
+        chosen = models[: arguments.most]
         outcomes = []
-        for outcome in each(models[: arguments.most], arguments.device, arguments.processes):
+        for outcome in each(chosen, arguments.device, arguments.jobs, arguments.seconds):
             outcomes.append(outcome)
             say(outcome)
+        order = {model.name: at for at, model in enumerate(chosen)}
+        outcomes.sort(key=lambda outcome: order[outcome.name])
         summarize(family, outcomes)
         failed |= any(outcome.differs for outcome in outcomes)
-        told[family] = [dataclasses.asdict(outcome) for outcome in outcomes]
+        told[family] = list(map(plainly, outcomes))
         if arguments.json is not None:
             arguments.json.write_text(json.dumps(told, indent=1))
     return int(failed)
+
+
+def plainly(outcome: Outcome) -> dict[str, Any]:
+    """Return what came of a model as JSON has it."""
+    return {one.name: getattr(outcome, one.name) for one in dataclasses.fields(outcome)}
 
 
 class _Plain(argparse.RawDescriptionHelpFormatter):
@@ -155,12 +147,17 @@ def summarize(family: str, outcomes: Sequence[Outcome]) -> None:
     print(flush=True)
 
 
-def each(models: Sequence[Model], device: str, processes: int) -> Iterator[Outcome]:
-    """Yield what comes of models, each in a process of its own."""
+def each(
+    models: Sequence[Model], device: str, processes: int, seconds: float | None = None
+) -> Iterator[Outcome]:
+    """Yield what comes of models, each in a process of its own; begin with none after so long."""
+    until = time.monotonic() + (float("inf") if seconds is None else seconds)
     context = multiprocessing.get_context("fork" if device == "cpu" else "spawn")
     waiting, running = list(reversed(models)), list[_Running]()
     try:
         while waiting or running:
+            if time.monotonic() > until:
+                waiting.clear()
             while waiting and len(running) < processes:
                 running.append(_Running(waiting.pop(), device, context))
             for one in [*running]:
@@ -219,7 +216,7 @@ def judged(model: Model, device: str) -> Outcome:
         except Exception as error:  # noqa: BLE001 - it is told
             outcome.skipped = f"can't be made: {type(error).__name__}"
             return outcome
-        given = next((one for one in inputs_of(made, SIZES[0], device) if runs(made, one)), None)
+        given = next((one for one in inputs_of(made, FIRST, device) if runs(made, one)), None)
     if given is None:
         outcome.skipped = "no inputs fit"
         return outcome
@@ -318,30 +315,67 @@ def look(
     device: str,
     outcome: Outcome,
 ) -> None:
-    """See which axes keep names, and whether they are the same for other sizes."""
+    """See which axes keep names, and whether they are the same for other sizes.
+
+    An axis follows an input where it has another size for one of other sizes, but for those whose
+    size goes by the numbers in the input. Where the model then takes another way, those count that
+    have the size of an input's.
+    """
     model.eval()
-    first = traced(model, annotations, given)
-    sizes = {size for name in given for size in given[name].shape} & {*SIZES[0].values()}
-    for op in first.ops():
-        for result in op.results:
-            for size, name in zip(result.shape, result.names, strict=True):
-                if size in sizes:
-                    outcome.axes += 1
-                    outcome.kept += name is not None
-                    if name is None:
-                        outcome.lost[op.name] += 1
-    others = [one for one in inputs_of(model, SIZES[1], device) if one.keys() == given.keys()]
-    other = next((one for one in others if runs(model, one)), None)
-    if other is None:
-        return
-    second = traced(model, annotations, other)
-    pairs = list(zip(first.ops(), second.ops(), strict=False))
-    if [one.function for one, _ in pairs] != [one.function for _, one in pairs]:
-        return
-    for one, another in pairs:
-        for left, right in zip(one.results, another.results, strict=False):
-            if any(a != b for a, b in zip(left.names, right.names, strict=False) if a and b):
-                outcome.renamed[one.name] += 1
+    first = list(traced(model, annotations, given).ops())
+    third = next(compared(model, annotations, given, device, first, (ANOTHER,)), first)
+    second = next(compared(model, annotations, given, device, first, OTHERS), None)
+    for op, other, alike in zip(first, second or first, third, strict=True):
+        operands = [
+            axis
+            for tensors in zip(op.operands, other.operands, alike.operands, strict=False)
+            for axis in following(*tensors)
+        ]
+        for left, right, same in zip(op.results, other.results, alike.results, strict=False):
+            names = following(left, right, same)
+            outcome.axes += len(names)
+            outcome.kept += len(names) - names.count(None)
+            if None in names and None not in operands:
+                outcome.lost[f"{op.name} {op.file.rpartition('/')[2]}:{op.line}"] += 1
+            if any(a != b for a, b in zip(left.names, right.names, strict=False) if settled(a, b)):
+                outcome.renamed[f"{op.name} {op.file.rpartition('/')[2]}:{op.line}"] += 1
+
+
+def settled(*names: str | None) -> bool:
+    """Whether these are names that leave no number open: `<_>` may be another one for each size."""
+    return all(name is not None and "<_>" not in name for name in names)
+
+
+def following(one: TensorRecord, other: TensorRecord, same: TensorRecord) -> list[str | None]:
+    """Return the names of the axes that follow an input.
+
+    The other tensor is of inputs of other sizes, the last of the same sizes, with other numbers.
+    """
+    sizes = (FIRST.batch, FIRST.time)
+    return [
+        name
+        for name, size, another, alike in zip(
+            one.names, one.shape, other.shape, same.shape, strict=False
+        )
+        if size == alike and (size in sizes if one is other else size != another)
+    ]
+
+
+def compared(
+    model: nn.Module,
+    annotations: Mapping[str, str],
+    given: Inputs,
+    device: str,
+    first: Sequence[OpRecord],
+    others: Sequence[Sizes],
+) -> Iterator[list[OpRecord]]:
+    """Yield the ops for other inputs, where these are the same ops."""
+    for sizes in others:
+        for other in inputs_of(model, sizes, device):
+            if other.keys() == given.keys() and runs(model, other):
+                found = list(traced(model, annotations, other).ops())
+                if [op.function for op in found] == [op.function for op in first]:
+                    yield found
 
 
 def traced(model: nn.Module, annotations: Mapping[str, str], given: Inputs) -> Trace:
@@ -382,236 +416,6 @@ def runs(model: nn.Module, inputs: Inputs) -> bool:
     except Exception:  # noqa: BLE001 - others are tried
         return False
     return True
-
-
-AXES: Final = {
-    "input_ids": "batch time",
-    "decoder_input_ids": "batch time",
-    "attention_mask": "batch time",
-    "pixel_values": "batch channels height width",
-    "input_values": "batch samples",
-    "input_features": "batch features frames",
-    "x": "batch channels height width",
-    "img": "batch channels height width",
-}
-"""The names of the axes of what models are given."""
-
-
-def inputs_of(model: nn.Module, sizes: Mapping[str, int], device: str) -> Iterator[Inputs]:
-    """Yield what a model may want to be given, what is likeliest first."""
-    batch, length = sizes["batch"], sizes["time"]
-    chance = torch.Generator().manual_seed(2)
-    known = inspect.signature(model.forward).parameters
-    config = getattr(model, "config", None)
-    vocabulary = min(int(getattr(config, "vocab_size", None) or 90), 90)
-
-    def numbers(*shape: int) -> Tensor:
-        return torch.randn(shape, generator=chance).to(device)
-
-    def ids() -> Tensor:
-        return torch.randint(3, vocabulary, (batch, length), generator=chance).to(device)
-
-    def only(**found: Tensor) -> Inputs:
-        return {name: one for name, one in found.items() if name in known}
-
-    side = getattr(config, "image_size", None) or getattr(model, "side", None) or SIDE
-    height, width = side if isinstance(side, (tuple, list)) else (side, side)
-    channels = getattr(config, "num_channels", None) or getattr(config, "in_channels", None) or 3
-    picture = numbers(batch, channels, height, width)
-    bins = getattr(config, "num_mel_bins", None) or getattr(config, "feature_size", None) or 80
-    frames = 2 * (getattr(config, "max_source_positions", None) or 64)
-    tried: list[tuple[str, ...]] = []
-    for found in (
-        only(input_ids=ids()),
-        only(input_ids=ids(), decoder_input_ids=ids()),
-        only(pixel_values=picture),
-        only(input_ids=ids(), pixel_values=picture),
-        only(x=picture),
-        only(img=picture),
-        only(input_values=numbers(batch, 1000)),
-        only(input_features=numbers(batch, bins, frames)),
-        only(input_features=numbers(batch, bins, frames), decoder_input_ids=ids()),
-        only(input_features=numbers(batch, frames, bins)),
-    ):
-        if found and (tuple(found) not in tried or "input_features" in found):
-            tried.append(tuple(found))
-            yield found
-
-
-SMALL: Final[Sequence[tuple[str, int]]] = (
-    (r".*vocab_size", 99),
-    (r"(max_|n_|d_)?(position_embeddings|positions|max_position_embeddings)", 128),
-    (r"max_.*positions?", 128),
-    (r"(num_key_value_heads|.*kv_heads|num_kv_heads)", 2),
-    (r".*(num|n)_.*heads|.*attention_heads|heads|n_head|num_head", 4),
-    (r".*head_dim|.*head_size|d_kv|key_length|v_head_dim|attention_head_size", 8),
-    (r".*(num|n)_?.*layers?|.*_layers|depth|n_layer|num_blocks|.*_depth", 2),
-    (r"hidden_size|.*hidden_size|d_model|n_embd|.*embed_dim|.*embedding_size|hidden_dim|dim", 32),
-    (r".*intermediate_size|.*ffn_dim|d_ff|n_inner|mlp_dim|.*inner_dim|dim_feedforward", 64),
-    (r"(num|n)_(local_|routed_|)experts", 4),
-    (r"num_experts_per_tok|moe_k|.*top_k", 2),
-    (r"(q|kv)_lora_rank", 16),
-    (r"qk_rope_head_dim|qk_nope_head_dim", 8),
-    (r"image_size|img_size", SIDE),
-)
-"""What sizes in a configuration become, by what they are called."""
-
-
-def shrink(config: Any, depth: int = 3) -> Any:
-    """Make a configuration of transformers small, as far as its parts go by common names."""
-    for name, value in [*vars(config).items()]:
-        if hasattr(value, "to_dict") and depth:
-            shrink(value, depth - 1)
-        elif isinstance(value, int) and not isinstance(value, bool):
-            fits = (small for pattern, small in SMALL if re.fullmatch(pattern, name))
-            small = next(fits, None)
-            if small is not None and value > small:
-                _put(config, name, small)
-            elif name.endswith("_token_id") and value >= 90:
-                _put(config, name, 2)
-        elif name in ("layer_types", "layers_block_type", "mlp_layer_types") and value:
-            _put(config, name, [*value][:2] if len({*value[:2]}) > 1 else [value[0], value[-1]])
-    return config
-
-
-def _put(config: Any, name: str, value: Any) -> None:
-    with contextlib.suppress(Exception):
-        setattr(config, name, value)
-
-
-def of_transformers() -> list[Model]:
-    """The model classes that transformers registers, each with its own configuration."""
-    import transformers
-    from transformers.models.auto import modeling_auto
-
-    transformers.logging.set_verbosity_error()
-    found: dict[str, Model] = {}
-    for mapping in (
-        modeling_auto.MODEL_MAPPING,
-        modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING,
-        modeling_auto.MODEL_FOR_MASKED_LM_MAPPING,
-        modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
-        modeling_auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING,
-        modeling_auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING,
-    ):
-        for config, names in mapping._model_mapping.items():
-            for name in [names] if isinstance(names, str) else names:
-                kind = mapping._config_mapping[config]
-                found.setdefault(name, Model(name, _Transformer(kind, name)))
-    return list(found.values())
-
-
-@dataclass(frozen=True, slots=True)
-class _Transformer:
-    """Makes a model of transformers, small."""
-
-    config: str
-    name: str
-
-    def __call__(self) -> nn.Module:
-        import transformers
-
-        config = shrink(getattr(transformers, self.config)())
-        config.use_cache = False
-        made: nn.Module = getattr(transformers, self.name)(config)
-        return made
-
-
-def of_timm() -> list[Model]:
-    """A few architectures of each file of timm, the smallest by what they are called last."""
-    _stand_in("torchvision")
-    import timm
-
-    files: dict[str, list[str]] = {}
-    for name in timm.list_models():
-        files.setdefault(timm.models._registry._model_to_module[name], []).append(name)
-    chosen = (name for names in files.values() for name in sorted(names, key=_largeness)[:4])
-    return [Model(name, _Timm(name)) for name in chosen]
-
-
-_LARGE: Final = ("nano", "atto", "femto", "pico", "tiny", "small", "mini")
-
-
-def _largeness(name: str) -> tuple[int, int, str]:
-    """Say how large a model is, by its name."""
-    at = next((at for at, word in enumerate(_LARGE) if word in name), len(_LARGE))
-    digits = [int(one) for one in re.findall(r"\d+", name)]
-    return at, sum(digits), name
-
-
-@dataclass(frozen=True, slots=True)
-class _Timm:
-    """Makes a model of timm."""
-
-    name: str
-
-    def __call__(self) -> nn.Module:
-        _stand_in("torchvision")
-        import timm
-
-        try:
-            made: nn.Module = timm.create_model(self.name, img_size=SIDE)
-            made.side = SIDE  # type: ignore[assignment]  # of pictures that it takes
-        except TypeError:
-            made = timm.create_model(self.name)
-            fixed = made.default_cfg.get("fixed_input_size")
-            made.side = made.default_cfg["input_size"][-1] if fixed else 96
-        return made
-
-
-def of_vit_pytorch() -> list[Model]:
-    """The vision transformers of vit-pytorch that are made with the usual arguments."""
-    _stand_in("torchvision")
-    import vit_pytorch
-
-    found = []
-    for module in pkgutil.iter_modules(vit_pytorch.__path__):
-        with contextlib.suppress(ImportError):
-            names = vars(importlib.import_module(f"vit_pytorch.{module.name}"))
-            for name, cls in names.items():
-                if isinstance(cls, type) and issubclass(cls, nn.Module) and name[:1].isupper():
-                    if "image_size" in inspect.signature(cls.__init__).parameters:
-                        model = Model(f"{module.name}.{name}", _Vit(module.name, name))
-                        found.append(model)
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Vit:
-    """Makes a model of vit-pytorch."""
-
-    module: str
-    name: str
-
-    def __call__(self) -> nn.Module:
-        _stand_in("torchvision")
-        cls = getattr(importlib.import_module(f"vit_pytorch.{self.module}"), self.name)
-        sizes = {"image_size": SIDE, "patch_size": 16, "channels": 3, "num_classes": 10}
-        widths = {"dim": 32, "depth": 2, "heads": 4, "mlp_dim": 64, "dim_head": 8}
-        usual = {**sizes, **widths}
-        wanted = inspect.signature(cls.__init__).parameters
-        made: nn.Module = cls(**{name: one for name, one in usual.items() if name in wanted})
-        return made
-
-
-FAMILIES: Final[Mapping[str, Callable[[], list[Model]]]] = {
-    "transformers": of_transformers,
-    "timm": of_timm,
-    "vit_pytorch": of_vit_pytorch,
-}
-
-
-def _stand_in(library: str) -> None:
-    """Have something that does nothing in the place of a library that isn't installed."""
-    from calling import Absent
-
-    class Only(Absent):
-        def find_spec(self, fullname: str, *about: Any) -> ModuleSpec | None:
-            is_its = fullname.partition(".")[0] == library
-            return super().find_spec(fullname, *about) if is_its else None
-
-    if library not in sys.modules and importlib.util.find_spec(library) is None:
-        sys.meta_path.append(Only())
 
 
 if __name__ == "__main__":
