@@ -108,8 +108,12 @@ def script_at(command: Sequence[str]) -> int | None:
     at = 1
     while at < len(command) and command[at] in _PLAIN_OPTIONS:
         at += 1
-    is_there = at < len(command) and Path(command[at]).is_file()
-    return at if is_there else None
+    return at if at < len(command) and _is_source(Path(command[at])) else None
+
+
+def _is_source(path: Path) -> bool:
+    """Whether a file is source: Python refuses a NUL in it, which archives and bytecode have."""
+    return path.is_file() and b"\0" not in path.read_bytes()
 
 
 def watched_command(command: Sequence[str], at: int) -> list[str]:

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
@@ -189,6 +190,20 @@ def test_a_script_that_another_program_starts(
     assert {(key.file, key.name): one.calls for key, one in found.items()} == {
         ("train.py", "double"): 2
     }
+
+
+def test_what_is_started_and_is_no_source(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An archive that Python can run is run as it is."""
+    with zipfile.ZipFile(tmp_path / "app.pyz", "w") as archive:
+        archive.writestr("__main__.py", "print('ran', __name__)")
+    command = "import subprocess, sys\nsubprocess.run([sys.executable, 'app.pyz'], check=True)\n"
+    (tmp_path / "launch.py").write_text(command)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    assert main(["record", "--", sys.executable, "launch.py"]) == 0
+    assert capfd.readouterr().out == "ran __main__\n"
 
 
 SEVERAL: Final = """\
