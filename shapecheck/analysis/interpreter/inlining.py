@@ -473,8 +473,10 @@ def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> 
         for name in altered & content.attrs.keys():
             if state.container_of(content.attrs[name]) is not None:
                 state.put(content.attrs[name], None)
-        attrs = {name: held for name, held in content.attrs.items() if name not in stored}
-        state.put(ref, replace(content, attrs={} if ANY_NAME in stored else attrs))
+        if ANY_NAME in stored:
+            stored = stored | content.attrs.keys()
+        open_ = dict.fromkeys(stored - {ANY_NAME}, UNKNOWN)  # and no more what the class says
+        state.put(ref, replace(content, attrs={**content.attrs, **open_}))
     return UNKNOWN
 
 
