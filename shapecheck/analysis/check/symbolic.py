@@ -270,7 +270,7 @@ def _defaults(cls: Class, init: Function, state: State) -> dict[str, Value]:
     """Return what flags are where nobody passes them, and what is 1: a multiple of a size is it."""
     frame = Frame(cls.module, state, quiet=True)
     given = {param.name: literal(param.default) for param in declarations.declaration(init).params}
-    ones = dict.fromkeys((name for name, one in given.items() if type(one) is int and one == 1), 1)
+    ones = {name: one for name, one in given.items() if type(one) is int and one == 1}
     return {**ones, **{name: frame.eval(node) for name, node in flags(cls).items()}}
 
 

@@ -30,9 +30,12 @@ def whole_batch_repeated(frame: Frame, call: OpCall) -> Suspicion | None:
     if isinstance(times, ast.Constant):
         return None
     views = [sizes for sizes in _views(body(frame)) if len(sizes) > 1]
-    outside = [sizes for sizes in views if same(sizes[1], times) and not same(sizes[0], times)]
     inside = [sizes for sizes in views if same(sizes[0], times)]
-    outside = [sizes for sizes in outside if _is_of(frame, sizes[0], shape.dims[:1])]
+    outside = [
+        sizes
+        for sizes in views
+        if same(sizes[1], times) and _is_of(frame, sizes[0], shape.dims[:1])
+    ]
     if not outside or inside:
         return None
     said, line = frame.segment(times), outside[0][0].lineno
