@@ -394,25 +394,29 @@ def optional(function: Function, seen: Seen) -> frozenset[str]:
 
     It asks whether they are, or only hands them to parameters that may be.
     """
-    used = {name_of(node.value) for node in nodes_of(ast.Attribute, function.node)}
-    used |= {name_of(node.value) for node in nodes_of(ast.Subscript, function.node)}
     handed: set[str] = set()
     for node in nodes_of(ast.Call, function.node):
         match seen.values.get(node.func, UNKNOWN):
             case (Function() as called) | Bound(function=Function() as called) as target:
                 handed |= _handed_to_optional(called, node, isinstance(target, Bound))
-    return _asked_for_none(function.node) | (handed - used)
+    return _asked_for_none(function.node) | (handed - _looked_into(function.node))
+
+
+def _looked_into(function: ast.AST) -> set[str | None]:
+    """Return the variables that a body takes something of, as nobody does of None."""
+    found = {name_of(node.value) for node in nodes_of(ast.Attribute, function)}
+    return found | {name_of(node.value) for node in nodes_of(ast.Subscript, function)}
 
 
 def _handed_to_optional(called: Function, node: ast.Call, is_bound: bool) -> set[str]:
     """Return the variables that a call hands to parameters which may be None."""
     params = declarations.declaration(called).params[is_bound:]
-    asked = _asked_for_none(called.node)
+    asked, used = _asked_for_none(called.node), _looked_into(called.node)
     may_be = {
         one.name
         for one in params
         if (one.default is not None and is_none(one.default))
-        or one.declared.may_be_none
+        or (one.declared.may_be_none and one.name not in used)
         or one.name in asked
     }
     places = [one.name if one.kind == "positional" else "" for one in params]

@@ -301,6 +301,18 @@ def test_what_goes_to_what_may_be_none_may_be_none_unless_it_is_used(tmp_path: P
     assert 'outer(x: torch.Tensor, mask: Shaped[Tensor, "b n"] | None, other: Shaped' in found
 
 
+def test_what_goes_to_a_function_that_reads_its_shape_is_a_tensor(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def inner(x, y):\n"
+        "    b, n, h, w = x.shape\n"
+        "    return x.view(b, n, h * w) @ y\n"
+        "def outer(x, y):\n"
+        "    return inner(x, y)\n",
+    )
+    assert 'outer(x: Shaped[torch.Tensor, "b n h w"], y: Shaped' in found
+
+
 @pytest.mark.parametrize(
     "made",
     ["torch.tensor(video).unsqueeze(0)", "torch.as_tensor(video)[None]", "torch.tensor(video)"],
