@@ -301,8 +301,8 @@ def _supposed(init: Function) -> dict[str, Value]:
 
 
 def _is_calculated_with(declared: Declared) -> bool:
-    """Whether a type is that of what sizes are made with: a ratio, or a size or None."""
-    return declared == ScalarDecl("float") or _may_be_left_out(declared)
+    """Whether a type is that of what sizes are made with: a ratio, a flag, or a size or None."""
+    return declared in (ScalarDecl("float"), ScalarDecl("bool")) or _may_be_left_out(declared)
 
 
 def _may_be_left_out(declared: Declared) -> bool:
