@@ -118,6 +118,20 @@ def _passes_on(code: CodeType, node: ast.AST | None) -> bool:
     return any(isinstance(one, ast.Name) and one.id in own for one in given)
 
 
+def hands_all_on(code: CodeType, offset: int) -> bool:
+    """Whether what a function is given is just what it gives on here: `function(*args, **kwargs)`.
+
+    `self` may stand before it, on both sides or on one.
+    """
+    node = _node_at(code, offset)
+    if not isinstance(node, ast.Call) or not _passes_on(code, node):
+        return False
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    alone = [one for one in node.args if not isinstance(one, ast.Starred)]
+    is_self = all(isinstance(one, ast.Name) and one.id == "self" for one in alone)
+    return is_self and set(own) <= {"self"} and all(one.arg is None for one in node.keywords)
+
+
 def is_installed(code: CodeType) -> bool:
     """Whether code is of a library that is installed, Python's own included."""
     return code.co_filename.startswith(_STDLIB) or not _SITES.isdisjoint(

@@ -186,7 +186,8 @@ static int add_call(
     return done;
 }
 
-/* Return the record that is kept under a key, False if nothing in it has a name, None otherwise. */
+/* Return the record that is kept under a key, False if nothing in it has a name, or if that is kept,
+   None otherwise. */
 static PyObject *outcome(Lookup *self, Key *key) {
     if (!key->named)
         return Py_NewRef(Py_False);
@@ -197,7 +198,7 @@ static PyObject *outcome(Lookup *self, Key *key) {
         PyTuple_SET_ITEM(whole, i, Py_NewRef(key->parts[i]));
     PyObject *found = PyDict_GetItemWithError(self->cache, whole);
     PyObject *kind = found == NULL ? NULL : (PyObject *)Py_TYPE(found);
-    if (kind != NULL && (kind == self->record || kind == self->placed))
+    if (kind != NULL && (kind == self->record || kind == self->placed || found == Py_False))
         Py_INCREF(found);
     else
         found = PyErr_Occurred() ? NULL : Py_NewRef(Py_None);

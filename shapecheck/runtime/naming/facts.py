@@ -69,7 +69,7 @@ def simplest(dim: DimExpr, values: Mapping[Sym, int]) -> DimExpr:
     `d+min(d,4)-4`, the two halves of `d` put together, is `d`. A number that may be another one
     next time leaves no name, if there is nothing beside it.
     """
-    if not isinstance(dim, Size) or dim.symbol is not None or isinstance(dim.atom, Extreme):
+    if not isinstance(dim, Size) or dim.symbol is not None:
         return dim
     open_numbers: dict[Atom, IntSize] = {
         symbol: symbol.origin.value
@@ -79,6 +79,8 @@ def simplest(dim: DimExpr, values: Mapping[Sym, int]) -> DimExpr:
     closed = dims.substitute(dim, open_numbers) if open_numbers else dim
     if isinstance(closed, int):
         return closed
+    if isinstance(dim.atom, Extreme):
+        return dim
     found = decided(dim, values)
     return found if isinstance(found, Size) and found.symbol is not None else dim
 
@@ -213,14 +215,16 @@ class ValueFacts(Facts):
     def _renamed(self, a: DimExpr, b: DimExpr) -> bool:
         """Whether two sizes are one expression, but for a name that is another name in it.
 
-        Two names of size 1 are nothing to tell `(h w)` from `w*d` by.
+        Two names of size 1 are nothing to tell `(h w)` from `w*d` by, and an axis that cuts across
+        others is nothing to tell `mixed(2 b)+1` from another such by.
         """
         if is_open(a) or is_open(b):
             return False
         names = dims.renaming(dims.size_of(a), dims.size_of(b))
         if names is None or not all(map(_distinct, names)):
             return False
-        if _of_two_records(*map(Size.of, names)):
+        sizes = [Size.of(symbol) for symbol in names]
+        if _of_two_records(*sizes) or any(mixed(size) is not None for size in sizes):
             return False
         return not all(self.values.get(symbol) == 1 for symbol in names)
 

@@ -9,8 +9,8 @@ was followed counts only if it comes to the very number that is passed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Final, TypeGuard
 
@@ -24,7 +24,16 @@ from shapecheck.runtime.naming.facts import value_of
 from shapecheck.runtime.naming.keys import GETITEM, SETITEM
 from shapecheck.runtime.naming.outcomes import Outcomes
 from shapecheck.runtime.naming.records import Record
-from shapecheck.runtime.naming.size_expressions import Assigned, CallPlace, call_place, is_len
+from shapecheck.runtime.naming.size_expressions import (
+    Assigned,
+    CallPlace,
+    Handed,
+    Returning,
+    call_place,
+    handed,
+    is_len,
+    returning,
+)
 from shapecheck.runtime.source import users_frame
 
 READ: Final[frozenset[Any]] = frozenset(
@@ -80,11 +89,17 @@ _IN_PYTHON: Final = frozenset(
 """What is called by torch's own code, not by the user's."""
 
 _NOTED: Final = 4096
+_WRAPPERS: Final = 16
+"""So many functions that hand on what they are given may stand between a call and a function."""
+_CALLERS: Final = 4
+_CALLING_MODULES: Final = torch.nn.Module._call_impl.__code__.co_filename
 Place = tuple[int, int]
 """The id of code, and an offset in it."""
 Passed = tuple[Any, ...]
 """What decides which sizes are passed: a `CallPlace`, the plan whose parameters count and their
-values, and records."""
+values, what decides what the function was given, and records."""
+Outer = tuple[Any, ...]
+"""What decides what a function was given: a `Handed`, the same of the caller or None, records."""
 Told = Any
 """What is known of an argument: a dimension, a tuple of such, or None."""
 
@@ -93,16 +108,26 @@ Told = Any
 class PassedSizes:
     """What is known of the sizes that are passed at one place.
 
-    `records` are what the readings were of; `frame` is the call whose parameters count.
+    `records` are what the readings were of; `frame` is the call whose parameters count. `outer` is
+    the call that led to the function, which gives it what is in `given`. `starts` are numbers of
+    which only the places are known where they are passed, by how they are written. `returned` is
+    what functions return that are called for a size.
     """
 
     place: CallPlace
     records: tuple[Record | None, ...]
     frame: CallNames | None
+    outer: PassedSizes | None = None
+    given: Mapping[str, ast.expr] = field(default_factory=dict)
+    starts: dict[str, Size] = field(default_factory=dict)
+    returned: tuple[tuple[PassedSizes, Sequence[ast.expr]] | None, ...] = ()
 
     def values(self) -> dict[Sym, int]:
         """Return the values of all symbols in what is told."""
-        found: dict[Sym, int] = {}
+        found = {} if self.outer is None else self.outer.values()
+        found.update(numbers([*self.starts.values()]))
+        for returned in self.returned:
+            found.update({} if returned is None else returned[0].values())
         for one in self.records:
             found.update(one.values if one is not None else {})
         if self.frame is not None:
@@ -126,8 +151,11 @@ class PassedSizes:
             return args, dict(kwargs), True
         if isinstance(self.place.call, ast.Subscript):
             tensor, index, *assigned = args
+            self._start_slices(self.place.call.slice, index)
             told = self._tell(self.place.call.slice)
             return [tensor, clear(index, told, self.values()), *assigned], dict(kwargs), False
+        if func is torch.arange and len(args) > 1 and len(self.place.call.args) > 1:
+            self._start(self.place.call.args[0], self.place.call.args[1], args[0])
         parts, named = self._given(self.place.call, len(args), kwargs, names)
         known = self.values()
         least = None if func in _SIGNED else 0
@@ -139,6 +167,26 @@ class PassedSizes:
             found = [_opened(one, part) for one, part in zip(found, parts, strict=True)]
             words = {name: _opened(one, named[name]) for name, one in words.items()}
         return found, words, sure
+
+    def _start_slices(self, node: ast.expr, index: Any) -> None:
+        if isinstance(node, ast.Tuple) and isinstance(index, tuple):
+            for one, part in zip(node.elts, index, strict=False):
+                self._start_slices(one, part)
+        elif isinstance(node, ast.Slice) and isinstance(index, slice):
+            self._start(node.lower, node.upper, index.start)
+
+    def _start(self, lower: ast.expr | None, upper: ast.expr | None, actual: Any) -> None:
+        """Note where something begins that ends so much later: `n : n + t` are t, whatever n is."""
+        match lower, upper:
+            case ast.Name() | ast.Attribute(), ast.BinOp(left=left, op=ast.Add(), right=right):
+                text = ast.dump(lower)
+                if (
+                    type(actual) is int
+                    and actual >= 0
+                    and text in (ast.dump(left), ast.dump(right))
+                ):
+                    if self._tell(lower) is None:
+                        self.starts[text] = any_number(actual)
 
     def lists(self, count: int) -> bool:
         """Whether so many tensors that an op puts together stand in the source, one by one."""
@@ -200,6 +248,10 @@ class PassedSizes:
             return None
         if node in self.place.index:
             return self._read(node)
+        if node in self.place.called:
+            return self._returned(self.place.called[node], None)
+        if self.starts and ast.dump(node) in self.starts:
+            return self.starts[ast.dump(node)]
         match node:
             case ast.Constant(value=int(number)) if not isinstance(number, bool):
                 return number
@@ -218,6 +270,8 @@ class PassedSizes:
                 return _item(self._tell(value, depth + 1), _literal(part))
             case ast.BinOp(left=left, op=op, right=right):
                 return _computed(op, self._tell(left, depth + 1), self._tell(right, depth + 1))
+            case ast.IfExp(body=body, orelse=orelse):
+                return _surely((one, self._tell(one, depth + 1)) for one in (body, orelse))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return _computed(ast.Sub(), 0, self._tell(operand, depth + 1))
             case _:
@@ -226,6 +280,8 @@ class PassedSizes:
     def _assigned(self, assigned: Assigned, depth: int) -> Told:
         """Return what a variable got, None where that branch wasn't taken."""
         value, at = assigned
+        if value in self.place.called:
+            return self._returned(self.place.called[value], at)
         whole = self._tell(value, depth)
         return whole if at is None else _item(whole, at)
 
@@ -240,12 +296,31 @@ class PassedSizes:
             return _item(whole, _literal(node.args[0]))
         return whole
 
-    def _parameter(self, name: str) -> Told:
-        """An int parameter that is called like a dimension of the signature is that dimension."""
-        if self.frame is None or name not in self.place.params:
+    def _returned(self, called: int, at: int | None) -> Told:
+        """Return what the function that is called at a place has returned, or an item of it."""
+        returned = self.returned[called] if called < len(self.returned) else None
+        if returned is None:
             return None
-        size: Size = self.frame.plan.size(name)
-        return size if size.symbol in self.frame.symbols else None
+        inside, results = returned
+        if at is None:
+            return _surely((one, inside._tell(one)) for one in results)
+        items = [one.elts[at : at + 1] if isinstance(one, ast.Tuple) else () for one in results]
+        return _surely((one[0], inside._tell(one[0])) if one else (None, None) for one in items)
+
+    def _parameter(self, name: str) -> Told:
+        """Return the dimension that a parameter is.
+
+        One that is called like a dimension of the signature is that dimension.
+        """
+        if name not in self.place.params:
+            return None
+        if self.frame is not None:
+            size: Size = self.frame.plan.size(name)
+            if size.symbol in self.frame.symbols:
+                return size
+        if self.outer is None or name not in self.given:
+            return None
+        return self.outer._tell(self.given[name])
 
 
 class Readings:
@@ -259,6 +334,11 @@ class Readings:
         self.noted: Outcomes[Place, tuple[CodeType, int, Record]] = Outcomes(_NOTED)
         self.places: Outcomes[tuple[int, int, bool], tuple[CodeType, CallPlace | None]]
         self.places = Outcomes(_NOTED)
+        self.calls: Outcomes[tuple[int, int, int], tuple[CodeType, CodeType, Handed | bool]]
+        self.calls = Outcomes(_NOTED)
+        self.returning: Outcomes[int, tuple[CodeType, Returning | None]] = Outcomes(_NOTED)
+        self.returned: Outcomes[Place, tuple[CodeType, int, Returning, int, dict[int, Record]]]
+        self.returned = Outcomes(_NOTED)
 
     def note(self, func: Any, caller: FrameType, known: Record | None) -> None:
         """Note what is known of a tensor whose sizes are read here."""
@@ -271,6 +351,23 @@ class Readings:
             self.noted.pop(where, None)
             return
         self.noted.keep(where, (code, id(caller), known))
+        found = self.returning.get(id(code))
+        if found is None:
+            found = self.returning.keep(id(code), (code, returning(code)))
+        if found[1] is not None:
+            self._note_for_caller(found[1], caller, known)
+
+    def _note_for_caller(self, found: Returning, callee: FrameType, known: Record) -> None:
+        """Note a reading that a function may return, by where it is called."""
+        caller, _ = self._called_at(callee)
+        if caller is None:
+            return
+        where = id(caller.f_code), caller.f_lasti
+        before = self.returned.get(where)
+        if before is None or before[1:4] != (id(caller), found, id(callee)):
+            before = caller.f_code, id(caller), found, id(callee), {}
+            self.returned.keep(where, before)
+        before[4][callee.f_lasti] = known
 
     def at(self, func: Any, caller: FrameType, frame: CallNames) -> Passed | None:
         """Return what decides which sizes are passed here, None if nothing is known of them."""
@@ -288,11 +385,61 @@ class Readings:
         if place is None:
             return None
         plan = frame.plan if place.params and frame.plan and frame.plan.code is code else None
-        records = [self._record(code, offsets, id(caller)) for offsets in place.reads]
+        records = self._records(place, caller)
+        outer = self._outer(caller) if place.params else None
         if plan is None:
-            return (place, None, (), *records) if always or any(records) else None
+            known = always or outer is not None or any(records)
+            return (place, None, (), outer, *records) if known else None
         values = tuple([frame.symbols.get(plan.symbol(name)) for name in place.params])
-        return (place, plan, values, *records)
+        return (place, plan, values, outer, *records)
+
+    def _outer(self, callee: FrameType, most: int = _CALLERS) -> Outer | None:
+        """Return what decides what a function was given, None if nothing is known of it."""
+        caller, found = self._called_at(callee)
+        if caller is None or isinstance(found, bool):
+            return None
+        outer = self._outer(caller, most - 1) if found.place.params and most else None
+        return (found, outer, *self._records(found.place, caller))
+
+    def _called_at(self, callee: FrameType) -> tuple[FrameType | None, Handed | bool]:
+        """Return the frame that called a function, wrappers apart, and what it gave to it."""
+        caller, found = callee.f_back, self._handed(callee.f_back, callee)
+        for _ in range(_WRAPPERS):
+            if caller is None or found is not True:
+                break
+            caller = caller.f_back
+            found = self._handed(caller, callee)
+        return (None, False) if found is True else (caller, found)
+
+    def _records(self, place: CallPlace, frame: FrameType) -> list[Any]:
+        """Return what the readings were of that sizes are made of, and what calls returned."""
+        code, number = frame.f_code, id(frame)
+        found: list[Any] = [self._record(code, offsets, number) for offsets in place.reads]
+        return found + [self._returned(code, offsets, number) for offsets in place.calls]
+
+    def _returned(self, code: CodeType, offsets: tuple[int, ...], number: int) -> Any:
+        for offset in offsets:
+            found = self.returned.get((id(code), offset))
+            if found is not None and found[1] == number:
+                read = found[4]
+                parts = [
+                    next((read[one] for one in at if one in read), None)
+                    for at in found[2].place.reads
+                ]
+                return (found[2], *parts)
+        return None
+
+    def _handed(self, caller: FrameType | None, callee: FrameType) -> Handed | bool:
+        if caller is None:
+            return False
+        code, inner = caller.f_code, callee.f_code
+        key = id(code), caller.f_lasti, id(inner)
+        found = self.calls.get(key)
+        if found is None:
+            by_module = code.co_filename == _CALLING_MODULES
+            found = code, inner, by_module or handed(caller, callee)
+            self.calls.keep(key, found)
+        return found[2]
 
     def _record(self, code: CodeType, offsets: tuple[int, ...], caller: int) -> Record | None:
         for offset in offsets:
@@ -300,6 +447,11 @@ class Readings:
             if found is not None and found[1] == caller:
                 return found[2]
         return None
+
+
+def tells(passed: Passed | None) -> bool:
+    """Whether anything may be known of the sizes that are passed."""
+    return passed is not None and any(passed[1:])
 
 
 def _behind_modes(caller: FrameType) -> FrameType:
@@ -311,8 +463,33 @@ def _behind_modes(caller: FrameType) -> FrameType:
 
 def passed_sizes(passed: Passed, frame: CallNames) -> PassedSizes:
     """Return what is known of the sizes that are passed in a call."""
-    place, plan, _, *records = passed
-    return PassedSizes(place, tuple(records), None if plan is None else frame)
+    place, plan, _, outer, *records = passed
+    inner, given = _handed_sizes(outer)
+    return _sizes(place, records, None if plan is None else frame, inner, given)
+
+
+def _sizes(
+    place: CallPlace,
+    records: Sequence[Any],
+    frame: CallNames | None = None,
+    outer: PassedSizes | None = None,
+    given: Mapping[str, ast.expr] | None = None,
+) -> PassedSizes:
+    """Return what is known of sizes from what the readings were of, and what calls returned."""
+    reads = len(place.reads)
+    returned = tuple(
+        one and (_sizes(one[0].place, one[1:]), one[0].results) for one in records[reads:]
+    )
+    return PassedSizes(place, tuple(records[:reads]), frame, outer, given or {}, {}, returned)
+
+
+def _handed_sizes(outer: Outer | None) -> tuple[PassedSizes | None, Mapping[str, ast.expr]]:
+    """Return what is known of what a function was given, and what that is by parameter."""
+    if outer is None:
+        return None, {}
+    found, further, *records = outer
+    around, given = _handed_sizes(further)
+    return _sizes(found.place, records, None, around, given), found.given
 
 
 # Values -------------------------------------------------------------------------------------------
@@ -346,6 +523,15 @@ def _length(node: ast.expr | None) -> int | None:
             length, times = _length(left), _literal(right)
             return length * times if length is not None and isinstance(times, int) else None
     return None
+
+
+def _surely(found: Iterable[tuple[ast.expr | None, Told]]) -> Told:
+    """Return what is known of a value that is one of these; None where they may differ.
+
+    What is written as a constant is told apart by its value.
+    """
+    known = [told for node, told in found if not isinstance(node, ast.Constant)]
+    return known[0] if known and all(one == known[0] for one in known) else None
 
 
 def _item(whole: Told, at: int | slice | None) -> Told:

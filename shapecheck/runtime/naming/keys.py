@@ -41,7 +41,7 @@ def key_of(
     if named:
         key.append(passed)
     if func is GETITEM or func is SETITEM:
-        named = _add_indexing(key, args, frame)
+        named = _add_indexing(key, args, frame) or named
     else:
         for arg in args:
             named = _add(key, arg, frame) or named

@@ -30,6 +30,7 @@ from shapecheck.runtime.naming.int_origins import (
     is_by_number,
     numbers,
     passed_sizes,
+    tells,
     untold,
 )
 from shapecheck.runtime.naming.keys import GETITEM, PLAIN, SETITEM, Key, key_of
@@ -86,8 +87,9 @@ _cache: Outcomes[object, object] = Outcomes(1 << 14)
 """From an op's key to its outcome.
 
 A `Record` (the result's, whose sizes follow from the key), a `_Likely`, a tuple of records and
-Nones (of a result that is a tuple), None (the result has no names), `_DROP` (an operand loses its
-names), `_WRITES` (data gets into the first operand), `_REFUSED`, or one of these in a `_Blind`.
+Nones (of a result that is a tuple), None (the result has no names), False (it is no tensor),
+`_DROP` (an operand loses its names), `_WRITES` (data gets into the first operand), `_REFUSED`, or
+one of these in a `_Blind`.
 """
 
 _find: Final = (
@@ -106,7 +108,7 @@ _find: Final = (
         transforming=transforming,
     )
 )
-"""What looks most ops up: a record or a `Placed`, False if no operand has a name, else None."""
+"""What looks most ops up: a record or a `Placed`, False if there are no names, else None."""
 
 
 class NamesMode(CallMode):
@@ -145,6 +147,11 @@ class NamesMode(CallMode):
                 if outcome is _NEW and is_by_number(func, args):
                     outcome = Placed()
                     _cache.keep(key, outcome)
+            if outcome is False and func is GETITEM and frame.read and is_by_number(func, args):
+                passed = self.readings.at(func, sys._getframe(1), frame)
+                if tells(passed):
+                    key = key_of(func, args, kwargs or {}, frame, passed)
+                    outcome = _cache.get(key, _NEW)
             if type(outcome) is Placed:
                 passed = self.readings.at(func, sys._getframe(1), frame)
                 key = (outcome, passed)
@@ -156,18 +163,18 @@ class NamesMode(CallMode):
             outcome = False
         if outcome is False:
             return func(*args, **kwargs) if kwargs else func(*args)
-        if type(outcome) is Record:
+        if type(outcome) is Record or outcome is _READ:
             try:
                 result = func(*args, **kwargs) if kwargs else func(*args)
             except Exception as error:
                 _retell(error, frame, func, args, kwargs or {})
                 raise
+            if type(outcome) is not Record:
+                return result
             try:
                 keep(frame.table, result, outcome)
             except Exception as error:  # noqa: BLE001 - a defect here must not break the call
                 _fault(func, error)
-        elif outcome is _READ:
-            return _run(frame, func, args, kwargs or {})
         else:
             result = _other(frame, outcome, key, func, args, kwargs or {}, passed)
         if _levels and transforming() is not None:
@@ -367,7 +374,8 @@ class _Answer:
             if not sure or isinstance(result, torch.nn.Parameter):
                 outcome = _Likely(outcome)
         if symbol is None:
-            return outcome
+            holds = isinstance(result, torch.Tensor | tuple | list)
+            return outcome if holds or outcome is not None else False
         op_errors.caution(self.asked.frame, self.asked.func, symbol)
         return _Blind(outcome, symbol)
 

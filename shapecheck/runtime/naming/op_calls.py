@@ -157,7 +157,7 @@ class Question:
             numbers_in = [part for part in parts if isinstance(part, int) and part != 1]
             if not isinstance(item, Size) or (item in parts and 0 not in numbers_in):
                 continue  # it isn't the one along which they are put together
-            if any(isinstance(one, Composite) for one in parts):
+            if any(isinstance(one, Composite) and _has_number(one) for one in parts):
                 found[axis] = dims.unknown()
                 continue
             if numbers_in:
@@ -206,6 +206,10 @@ class Question:
             index: Known(plain_shape(tensor), known.dtype)
             for index, (tensor, known) in enumerate(zip(self.tensors, self.known, strict=True))
         }
+
+
+def _has_number(dim: Composite) -> bool:
+    return any(isinstance(part, int) for part in dim.parts)
 
 
 def _swapped(arg: Value, new: Mapping[int, Known]) -> Value:
