@@ -302,7 +302,7 @@ def is_len(node: ast.AST) -> bool:
 def _spans(node: Any) -> list[tuple[int, int | None, int, int | None]]:
     """Return where an expression may be said to stand.
 
-    Of `.method(...)` where what stands before it begins on another line, only that counts to Python.
+    Of `.method(...)` whose object begins on another line, only what is on its own counts to Python.
     """
     last = node.end_lineno, node.end_col_offset
     found = [(node.lineno, last[0], node.col_offset, last[1])]
