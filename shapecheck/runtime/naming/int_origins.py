@@ -387,6 +387,8 @@ class Readings:
         plan = frame.plan if place.params and frame.plan and frame.plan.code is code else None
         records = self._records(place, caller)
         outer = self._outer(caller) if place.params else None
+        if outer is not None and not _tells_any(outer, place.params):
+            outer = None
         if plan is None:
             known = always or outer is not None or any(records)
             return (place, None, (), outer, *records) if known else None
@@ -447,6 +449,14 @@ class Readings:
             if found is not None and found[1] == caller:
                 return found[2]
         return None
+
+
+def _tells_any(outer: Outer, params: Iterable[str]) -> bool:
+    """Whether anything is known of what a function was given for some parameters."""
+    found, further, *records = outer
+    if any(records) or any(isinstance(found.given.get(one), ast.Constant) for one in params):
+        return True
+    return further is not None and _tells_any(further, found.place.params)
 
 
 def tells(passed: Passed | None) -> bool:
