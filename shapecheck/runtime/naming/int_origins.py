@@ -347,17 +347,16 @@ class Readings:
         caller = _behind_modes(caller)
         code = caller.f_code
         where = (id(code), caller.f_lasti)
+        found = self.returning.get(id(code))
         if known is None:
             self.noted.pop(where, None)
-            return
-        self.noted.keep(where, (code, id(caller), known))
-        found = self.returning.get(id(code))
-        if found is None:
-            found = self.returning.keep(id(code), (code, returning(code)))
-        if found[1] is not None:
+        else:
+            self.noted.keep(where, (code, id(caller), known))
+            found = found or self.returning.keep(id(code), (code, returning(code)))
+        if found is not None and found[1] is not None:
             self._note_for_caller(found[1], caller, known)
 
-    def _note_for_caller(self, found: Returning, callee: FrameType, known: Record) -> None:
+    def _note_for_caller(self, found: Returning, callee: FrameType, known: Record | None) -> None:
         """Note a reading that a function may return, by where it is called."""
         caller, _ = self._called_at(callee)
         if caller is None:
@@ -367,7 +366,10 @@ class Readings:
         if before is None or before[1:4] != (id(caller), found, id(callee)):
             before = caller.f_code, id(caller), found, id(callee), {}
             self.returned.keep(where, before)
-        before[4][callee.f_lasti] = known
+        if known is None:
+            before[4].pop(callee.f_lasti, None)
+        else:
+            before[4][callee.f_lasti] = known
 
     def at(self, func: Any, caller: FrameType, frame: CallNames) -> Passed | None:
         """Return what decides which sizes are passed here, None if nothing is known of them."""

@@ -112,3 +112,20 @@ def summed(x: Float[Tensor, "b t d"]) -> Any:
 def test_what_cuts_across_others_contradicts_nothing() -> None:
     _, _, total = summed(torch.rand(4, 3, 5))
     assert total.shape == (5, 3, 5)
+
+
+def width_of(x: Tensor) -> int:
+    return x.shape[-1]
+
+
+@shapecheck.shapecheck
+def widths(x: Float[Tensor, "b d"], other: list[int]) -> list[Any]:
+    found = []
+    for one in (x, torch.tensor(other)):
+        width = width_of(one)
+        found.append(dims_of(torch.zeros(width)))
+    return found
+
+
+def test_what_a_function_returned_of_another_tensor_is_forgotten() -> None:
+    assert widths(torch.rand(2, 3), [0, 0, 0]) == [("d",), (None,)]
