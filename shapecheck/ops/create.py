@@ -188,6 +188,7 @@ def _nested(data: Sequence[Value]) -> tuple[Shape, dtypes.DTypes]:
         else:
             made = as_tensor(size(item) if isinstance(item, Composite) else item)
             found.append((made.shape, made.dtype))
+    found = _as_numbers(data, found)
     first = found[0][0]
     for index, (shape, _) in enumerate(found):
         if shape.known is None:
@@ -199,6 +200,25 @@ def _nested(data: Sequence[Value]) -> tuple[Shape, dtypes.DTypes]:
                 about=(first, shape),
             )
     return Shape((len(data), *first.dims)), _widest([kind for _, kind in found])
+
+
+def _as_numbers(
+    data: Sequence[Value], found: Sequence[tuple[Shape, dtypes.DTypes]]
+) -> list[tuple[Shape, dtypes.DTypes]]:
+    """Return the items of a list as they count in it: a tensor of one element is a number.
+
+    An array of one element isn't: where there are only such, it isn't known what they are.
+    """
+    is_single = [
+        not isinstance(item, (tuple, list)) and set(shape.dims) == {1}
+        for item, (shape, _) in zip(data, found, strict=True)
+    ]
+    if not any(is_single):
+        return [*found]
+    among_numbers = any(not shape.dims for shape, _ in found)
+    number = Shape(()) if among_numbers else Shape.unknown()
+    pairs = zip(is_single, found, strict=True)
+    return [(number if single else shape, kind) for single, (shape, kind) in pairs]
 
 
 def _ragged(first: tuple[DimExpr, ...], other: tuple[DimExpr, ...]) -> bool:

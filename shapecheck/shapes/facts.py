@@ -386,6 +386,8 @@ class Facts:
             return False
         if _is_rest_beside(*now) or _is_rest_beside(*now[::-1]):
             return False
+        if not named and _is_rounded(*now):
+            return False
         return any(
             one in shape.dims and other in shape.dims
             for shape in beside
@@ -884,6 +886,13 @@ def _is_rest_beside(axis: DimExpr, rest: DimExpr) -> bool:
         for monomial in dims.terms_of(size_of(rest))
         for atom, exponent in monomial
     )
+
+
+def _is_rounded(a: DimExpr, b: DimExpr) -> bool:
+    """Whether two sizes are made of the same ones, and one rounds them: `2*(n//2)` may be `n`."""
+    atoms = [atom for dim in (a, b) if isinstance(dim, Size) for atom in dim.atoms()]
+    rounds = any(isinstance(atom, FloorDiv) for atom in atoms)
+    return rounds and dims.symbols(a) == dims.symbols(b)
 
 
 def _are_of_one_axis(a: DimExpr, b: DimExpr) -> bool:

@@ -82,6 +82,8 @@ _TOKEN = re.compile(
     r"(?P<name>[^\W\d]\w*)|(?P<number>\d+(?:_\d+)*)|(?P<op>\*\*|//|\.\.\.|->|[-+*/%(),=#?{}.])|(?P<other>.)",
     re.DOTALL,
 )
+_BORDER: Final = re.compile(r"[\w.)]\(|\)\w")
+"""Where einops has an axis end without a space, between two characters."""
 _NAMED: Final = re.compile(r"[#?]*[^\W\d]\w*")
 _ALLOWED: Final = (
     "allowed are names, integers, '+ - * // % **', 'min(a,b)', 'max(a,b)', '(a b)', "
@@ -147,12 +149,19 @@ class _Parser:
         return tuple(self.entry(first, last) for first, last in self.pieces(start, stop))
 
     def pieces(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Yield the ranges between white space that stands outside of brackets."""
+        """Yield the ranges between white space that stands outside of brackets.
+
+        In a pattern, brackets need no space before or behind them.
+        """
         first: int | None = None
         open_at: list[int] = []
         at = start
         while at < stop:
             char = self.text[at]
+            if first is not None and not open_at and self.is_pattern:
+                if _BORDER.match(self.text, at - 1):
+                    yield first, at
+                    first = None
             if char == "{":
                 if first is None:
                     first = at

@@ -47,7 +47,6 @@ def all(input: Shaped[Tensor, "*s"], dim: Axes["*s"] = None, keepdim: bool = Fal
 @reduces
 @also("argmin")
 @method
-@telling("argmax")
 @levels
 def argmax(input: Shaped[Tensor, "*s"], dim: Axis["*s"] = None, keepdim: bool = False) -> Int64[Tensor, Without["*s", dim, keepdim]]: ...
 

@@ -73,6 +73,8 @@ DATA = (
     [[True], [False]],
     (1, (2,)),
     [torch.tensor(1), 2],
+    [torch.ones(1), 2],
+    [[torch.ones(1, 1), 0], [2, torch.ones(1)]],
 )
 
 

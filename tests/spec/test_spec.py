@@ -189,6 +189,8 @@ def test_what_a_spec_tells() -> None:
         ("b c ->", ["b c"], ""),
         ("b () c -> b c", ["b () c"], "b c"),
         ("(a b c)->()", ["(a b c)"], "()"),
+        ("b(h w)c->(b c)(h w) ", ["b (h w) c"], "(b c) (h w)"),
+        ("b ... d -> b (...)d", ["b ... d"], "b (...) d"),
     ],
 )
 def test_patterns(text: str, inputs: list[str], output: str | None) -> None:

@@ -244,7 +244,10 @@ def _by_numbers(before: Sequence[IntSize], after: Sequence[IntSize]) -> str | No
 def _is_shift(
     frame: Frame, call: OpCall, before: Sequence[IntSize], after: Sequence[IntSize]
 ) -> bool:
-    """Whether two neighbours trade places in what was padded, as relative positions are shifted."""
+    """Whether two neighbours trade places as relative positions are shifted.
+
+    What is regrouped was padded, or the first of what comes of it are cut off.
+    """
     differ = [at for at, (a, b) in enumerate(zip(before, after, strict=False)) if a != b]
     if len(before) != len(after) or len(differ) != 2:
         return False
@@ -254,6 +257,8 @@ def _is_shift(
     node = call.operands[0] if call.operands else None
     if node is None:
         return False
+    if _begins_later(frame, call.node, first):
+        return True
     names = names_in(node)
     made_from = [
         one.value
@@ -262,3 +267,18 @@ def _is_shift(
     ]
     every = nodes_of(ast.Call, node, *made_from)
     return any(last_word(called(one)) in _SHIFTED for one in every)
+
+
+def _begins_later(frame: Frame, node: ast.AST, axis: int) -> bool:
+    """Whether what an expression is assigned to is taken from a later place of an axis on."""
+    inside = body(frame)
+    assigned = (one for one in nodes_of(ast.Assign, inside) if one.value is node)
+    names = {name for one in assigned for target in one.targets for name in stored_in(target)}
+    return any(
+        len(index.elts) > axis
+        and isinstance(part := index.elts[axis], ast.Slice)
+        and part.lower is not None
+        and part.upper is None
+        for one in nodes_of(ast.Subscript, inside)
+        if isinstance(index := one.slice, ast.Tuple) and names & names_in(one.value)
+    )
