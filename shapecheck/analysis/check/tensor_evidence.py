@@ -108,11 +108,16 @@ def shown(
 def _made_of_others(function: ast.AST, params: Set[str], seen: Seen) -> dict[str, int]:
     """Return the lines behind which parameters are what something else makes of them.
 
-    `x = torch.as_tensor(x)`: what is done with it then says nothing of what was given.
+    `x = torch.as_tensor(x)`, `x, mask = x`: what is done with it then says nothing of what was
+    given.
     """
     found: dict[str, int] = {}
     for node in nodes_of(ast.Assign, function):
         match node:
+            case ast.Assign(targets=[target], value=ast.Name(id=name), lineno=line):
+                items = elements(target) or ()
+                if name in params and any(name_of(item) == name for item in items):
+                    found[name] = min(line, found.get(name, line))
             case ast.Assign(targets=[ast.Name(id=name)], value=value, lineno=line):
                 call = _made_by(value)
                 if call is None:

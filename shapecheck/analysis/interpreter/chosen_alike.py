@@ -8,12 +8,12 @@ from contextlib import suppress
 from typing import Final
 
 import shapecheck.dims as dims
-from shapecheck.analysis.annotations.classes import find_method
+from shapecheck.analysis.annotations.classes import find_method, is_module
 from shapecheck.analysis.annotations.construction import given_in_module
 from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Value, literal
-from shapecheck.analysis.program.syntax import name_of
+from shapecheck.analysis.program.syntax import elements, name_of, nodes_of
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import OpInstance
 from shapecheck.dims import Kind, Size, Sym, Untold, symbol_of
@@ -30,11 +30,12 @@ def learn_alike(
     problem: Problem,
     call: Callable[[Facts], Value],
     came: Sequence[Value] = (),
+    operands: Sequence[ast.expr | None] = (),
 ) -> bool:
     """Learn that two sizes of a module are one where an op needs that; False where it can't be.
 
-    `call` is the op under other facts, `came` its arguments without what was learned of them. See
-    decisions.md, "What is added to itself has the sizes that it came with".
+    `call` is the op under other facts, `came` its arguments without what was learned of them, from
+    these `operands`. See decisions.md, "What is added to itself has the sizes that it came with".
     """
     owner = None if frame.depth or frame.function is None else frame.function.owner
     if (owner is None and not frame.depth) or not _is_untold(signature, only(given, Tensor)):
@@ -42,6 +43,9 @@ def learn_alike(
     pairs = [*_pairs(frame, signature, given, problem), *_inputs(frame, came, problem)]
     if owner is not None:
         pairs += _made_alike(owner, problem)
+        met = _met(problem.about)
+        if len(met) == 2 and any(_is_of_module(frame, operand) for operand in operands):
+            pairs.append((met[0], met[1]))
     for one, other in pairs:
         if one.default is not None and other.default is not None:
             continue
@@ -159,6 +163,26 @@ def _inputs(frame: Frame, came: Sequence[Value], problem: Problem) -> Iterator[t
     met = _met(problem.about)
     if len(met) == 2 and not {*met} & _made_by_layers(frame):
         yield met[0], met[1]
+
+
+def _is_of_module(frame: Frame, node: ast.expr | None) -> bool:
+    """Whether an operand is what a module of the program's own class has given.
+
+    What that makes of the sizes that it is given is its own business.
+    """
+    name, made = name_of(node), node
+    if name is not None and node is not None and frame.function is not None:
+        assigned = [
+            one
+            for one in nodes_of(ast.Assign, frame.function.node)
+            if one.lineno < node.lineno
+            and any(name_of(part) == name for to in one.targets for part in elements(to) or [to])
+        ]
+        made = assigned[-1].value if assigned else None
+    if not isinstance(made, ast.Call):
+        return False
+    module = frame.state.instance_of(frame.hush(Frame.eval, made.func))
+    return module is not None and is_module(module.cls)
 
 
 def _made_alike(owner: Class, problem: Problem) -> Iterator[tuple[Sym, Sym]]:

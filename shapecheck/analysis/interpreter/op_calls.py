@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -34,6 +34,7 @@ from shapecheck.analysis.values.model import (
     Array,
     DictContent,
     ListContent,
+    OneOf,
     OpInstance,
     array_of,
 )
@@ -158,12 +159,21 @@ def apply(
             lambda a, k: signature.apply(facts.minding(around), a, k, "", instance),
         ):
             return UNKNOWN
+        for one, other in _either_left_out(args, kwargs, given, named):
+
+            def without(
+                trial: Facts, one: Sequence[Value] = one, other: Mapping[str, Value] = other
+            ) -> Value:
+                return signature.apply(trial, one, other, "", instance)
+
+            if _problem(without, facts.minding(around)) is None:
+                return UNKNOWN
 
         def again(other: Facts) -> Value:
             return signature.apply(other, given, named, site.label, instance)
 
-        is_alike = learn_alike(frame, signature, given, mismatch.problem, again, args)
         nodes = [node for _, node in site.operands]
+        is_alike = learn_alike(frame, signature, given, mismatch.problem, again, args, nodes)
         if is_alike or learn_square(frame, args, mismatch.problem, nodes):
             return apply(frame, signature, args, kwargs, site, layer)
         for dim in free_in((*given, *named.values())):  # one that is unbound is told of once
@@ -198,6 +208,31 @@ def with_parts(attrs: Mapping[str, Value]) -> Mapping[str, Value]:
     if not any(type(one) is OpInstance for one in attrs.values()):
         return attrs
     return {n: one.attrs if isinstance(one, OpInstance) else one for n, one in attrs.items()}
+
+
+def _either_left_out(
+    args: Sequence[Value],
+    kwargs: Mapping[str, Value],
+    given: Sequence[Value],
+    named: Mapping[str, Value],
+) -> Iterator[tuple[Sequence[Value], Mapping[str, Value]]]:
+    """Yield what is given without one of several settings that may be None.
+
+    It may be that one is None where the other isn't, as of a size and a factor.
+    """
+    places = [at for at, arg in enumerate(args) if _is_optional_setting(arg)]
+    words = [word for word, arg in kwargs.items() if _is_optional_setting(arg)]
+    if len(places) + len(words) > 1:
+        for place in places:
+            yield [None if at == place else one for at, one in enumerate(given)], named
+        for word in words:
+            yield given, {**named, word: None}
+
+
+def _is_optional_setting(value: Value) -> bool:
+    if not isinstance(value, OneOf) or None not in value.options:
+        return False
+    return not only(value.options, Tensor)
 
 
 def _problem(call: Callable[[Facts], Value], facts: Facts) -> Problem | None:

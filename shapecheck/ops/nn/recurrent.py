@@ -23,8 +23,7 @@ def recurrent(call: Call, input: Value, self: Mapping[str, Value], hx: Value = N
     lstm = family == "lstm"
     directions = _directions(self.get("bidirectional"))
     hidden = size(self["hidden_size"])
-    projected = self.get("proj_size", 0)
-    width = hidden if projected == 0 else size(projected)
+    width = _width(hidden, self.get("proj_size", 0))
     layers = size(self["num_layers"]) * (directions or dims.unknown())
     last: IntSize = width * directions if directions else dims.unknown()
     packed = input if isinstance(input, Packed) else None
@@ -57,6 +56,14 @@ def recurrent(call: Call, input: Value, self: Mapping[str, Value], hx: Value = N
     states = _states(whole, layers, hidden, lstm, kind)
     found_output = Tensor(output, kind)
     return (Packed(found_output, packed.batch) if packed else found_output, states)
+
+
+def _width(hidden: IntSize, projected: Value) -> IntSize:
+    """Return how wide the output of one direction is; a size that the program chooses may be 0."""
+    if projected == 0:
+        return hidden
+    width = size(projected)
+    return width if isinstance(width, int) else dims.size_of(dims.either(width, hidden))
 
 
 def _axes_of(call: Call, hx: Value) -> int | None:
