@@ -77,7 +77,8 @@ class Facts:
     the shapes that annotations give to the parameters of the function at hand, `autocast` the
     dtypes in which ops may compute in the place of float32. `around` are axes and sizes that stood
     beside each other in tensors which are no operands, where a trial is to mind that. `features`
-    are sizes of the program's own that layers make: none is 0. `times_asked` tells whether anything
+    are sizes of the program's own that layers make: none is 0. `doubted` are pairs of such sizes
+    that had to be equal under a condition. `times_asked` tells whether anything
     went by such a condition: it is counted up each time.
     """
 
@@ -89,6 +90,7 @@ class Facts:
         "atoms",
         "autocast",
         "declared",
+        "doubted",
         "features",
         "runs",
         "under_unknown_condition",
@@ -109,6 +111,7 @@ class Facts:
         self.autocast = autocast
         self.around: tuple[Shape, ...] = ()
         self.features: frozenset[Sym] = _NONE
+        self.doubted: frozenset[frozenset[DimExpr]] = frozenset()
         self._told = _NOTHING
 
     def copy(self) -> Facts:
@@ -116,7 +119,7 @@ class Facts:
         facts = Facts(
             self.atoms, self.runs, self.under_unknown_condition, self.declared, self.autocast
         )
-        facts.features = self.features
+        facts.features, facts.doubted = self.features, self.doubted
         facts._told = self._told
         return facts
 
@@ -259,8 +262,9 @@ class Facts:
         if self._other_name(a, b) or self._other_name(b, a):
             return Verdict(Relation.DIFFERENT)
         verdict = compare(size_of(a), size_of(b))
-        if verdict.own and self.asks_condition() and not _are_of_one_axis(a, b):
-            return Verdict(Relation.POSSIBLE)
+        if verdict.own and not _are_of_one_axis(a, b):
+            if self.asks_condition() or frozenset((a, b)) in self.doubted:
+                return Verdict(Relation.POSSIBLE)
         if verdict.relation is Relation.POSSIBLE and not self.asks_condition():
             if self.features and verdict.learn is None:
                 if self._are_features_apart(size_of(a) - size_of(b)):
@@ -316,6 +320,8 @@ class Facts:
             return False
         if not told and self._is_one_or_none_by_need(verdict):
             return False
+        if verdict.learn is None and self.under_unknown_condition:
+            self.doubted |= {frozenset((self.dim(a), self.dim(b)))}
         if verdict.learn is not None:
             self.learn(*verdict.learn)
             composites = isinstance(a, Composite) and isinstance(b, Composite)
@@ -632,6 +638,7 @@ class Facts:
             found.runs = {r: v for r, v in self.runs.items() if other.runs.get(r) == v}
         found.under_unknown_condition &= other.under_unknown_condition
         found.autocast |= other.autocast
+        found.doubted |= other.doubted
         if len(found.runs) < len(self.runs) or len(found.runs) < len(other.runs):
             needs = dict.fromkeys(r for r in (*self.runs, *other.runs) if r not in found.runs)
             for run in [run for run in needs if run.supposed]:

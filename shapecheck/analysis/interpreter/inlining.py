@@ -387,7 +387,8 @@ def _run(
     inner.neighbours, inner.globals = frame.neighbours, shared
     inner.by_default = frame.by_default
     inner.state.facts.autocast = autocast.decorated(function, before)
-    inner.state.facts.features = frozenset()  # they aren't among what a call is told by
+    # these aren't among what a call is told by
+    inner.state.facts.features, inner.state.facts.doubted = frozenset(), frozenset()
     if matcher is not None:
         inner.matcher.names.update(matcher.names)
         inner.matcher.runs.update(matcher.runs)
@@ -404,6 +405,7 @@ def _run(
     _write_back(inner, end)
     end.facts.under_unknown_condition = before.under_unknown_condition
     end.facts.autocast, end.facts.features = before.autocast, before.features
+    end.facts.doubted = before.doubted
     kept = end.kept(value, State(heap=heap))
     changes = {r: c for r, c in kept.items() if r not in heap or heap[r] is not c}
     faults = () if inner.faults is None else tuple(inner.faults[:1])
