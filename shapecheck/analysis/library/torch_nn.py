@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from shapecheck.analysis.annotations.classes import library_ancestry
+from shapecheck.analysis.annotations.classes import defaults, is_module, library_ancestry
 from shapecheck.analysis.interpreter.calls import call_back, invoke
 from shapecheck.analysis.interpreter.dict_contents import as_dict
 from shapecheck.analysis.interpreter.frame import Frame
@@ -131,17 +131,31 @@ def _container_itself(frame: Frame, call: MethodCall[ListContent | DictContent])
 
 @on(Instance, "__init__")
 def _of_layer(frame: Frame, call: MethodCall[Instance]) -> Value:
-    """Hold what a class derived from a layer gives to its constructor: modules, or sizes."""
+    """Hold what a class gives to the constructor of a library: modules, sizes, or fields."""
     if is_sequential(call.held.cls):
         return NOTHING if call.kwargs else _hold_modules(frame, call)
     lookup = frame.program.table.lookup_class
     names = (name for name in library_ancestry(call.held.cls) if name != "torch.nn.Module")
     layer = next((name for name in names if lookup(name) is not None), None)
     if layer is None:
+        if not is_module(call.held.cls):
+            _hold_fields(frame, call)
         return NOTHING
     made = invoke(frame, Dotted(layer), call.arguments, call.node, call.label)
     frame.state.set_attribute(call.owner, LAYER, made)
     return None
+
+
+def _hold_fields(frame: Frame, call: MethodCall[Instance]) -> None:
+    """Hold what a constructor that isn't known is given, as that of pydantic's models.
+
+    What it is given by name are the fields of that name; of what is given otherwise, it isn't known
+    which they are.
+    """
+    is_open = call.args or any(word.arg is None for word in call.node.keywords)
+    for name in defaults(call.held.cls) - call.held.attrs.keys():
+        if is_open or name in call.kwargs:
+            frame.state.set_attribute(call.owner, name, call.kwargs.get(name, UNKNOWN))
 
 
 def _hold_modules(frame: Frame, call: MethodCall[Instance]) -> Value:

@@ -223,15 +223,20 @@ def _is_of_files(function: ast.expr) -> bool:
     return False
 
 
+_HANDING_ON: Final = frozenset(("partial", "skip_init"))
+"""Functions that call the first of their arguments with the others."""
+
+
 class Survey:
     """What one pass over a module's syntax collects.
 
     `annotations` are all annotations; `generators` the functions that yield; `stores` the
     attributes of `self` that each method assigns, `ANY_NAME` among them where it may be any,
     `alters` those whose content it changes, and `mentions` those that it reads or calls;
-    `calls` the calls of each plain name, `equated` what is asserted to be equal, `reassigned` by
-    how many functions globals are assigned, `changed` the plain names of which the content is
-    changed, `handed_on` those that get another name, or are given to a function that isn't known;
+    `calls` the calls of each plain name, by `partial` too, `equated` what is asserted to be equal,
+    `reassigned` by how many functions globals are assigned, `changed` the plain names of which the
+    content is changed, `handed_on` those that get another name, or are given to a function that
+    isn't known;
     `saves` whether anything is saved to a file, or loaded from one, by torch.
     """
 
@@ -284,6 +289,9 @@ class Survey:
             self.calls.setdefault(node.func.id, []).append(node)
         else:
             self.saves = self.saves or _is_of_files(node.func)
+        if node.args and type(node.args[0]) is ast.Name and last_word(called(node)) in _HANDING_ON:
+            through = ast.Call(node.args[0], node.args[1:], node.keywords)
+            self.calls.setdefault(node.args[0].id, []).append(ast.copy_location(through, node))
         self._kept(node)
 
     def _kept(self, node: ast.AST) -> None:

@@ -244,9 +244,10 @@ def _by_numbers(before: Sequence[IntSize], after: Sequence[IntSize]) -> str | No
 def _is_shift(
     frame: Frame, call: OpCall, before: Sequence[IntSize], after: Sequence[IntSize]
 ) -> bool:
-    """Whether two neighbours trade places as relative positions are shifted.
+    """Whether two neighbours trade places on purpose, as relative positions are shifted.
 
-    What is regrouped was padded, or the first of what comes of it are cut off.
+    What is regrouped was padded, or written anew in place, or the first of what comes of it are cut
+    off.
     """
     differ = [at for at, (a, b) in enumerate(zip(before, after, strict=False)) if a != b]
     if len(before) != len(after) or len(differ) != 2:
@@ -257,9 +258,9 @@ def _is_shift(
     node = call.operands[0] if call.operands else None
     if node is None:
         return False
-    if _begins_later(frame, call.node, first):
-        return True
     names = names_in(node)
+    if _begins_later(frame, call.node, first) or names & _written_anew(frame):
+        return True
     made_from = [
         one.value
         for one in nodes_of(ast.Assign, body(frame))
@@ -282,3 +283,10 @@ def _begins_later(frame: Frame, node: ast.AST, axis: int) -> bool:
         for one in nodes_of(ast.Subscript, inside)
         if isinstance(index := one.slice, ast.Tuple) and names & names_in(one.value)
     )
+
+
+def _written_anew(frame: Frame) -> set[str]:
+    """Return the names in what data is copied to in place."""
+    copies = (one.func for one in nodes_of(ast.Call, body(frame)))
+    targets = (one.value for one in only(copies, ast.Attribute) if one.attr == "copy_")
+    return {name for target in targets for name in names_in(target)}
