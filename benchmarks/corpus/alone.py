@@ -27,7 +27,7 @@ LIBRARIES = ("torch", "jaxtyping", "shapecheck")
 def sources(folder: Path) -> list[Source]:
     """Return the modules below a folder that have to do with tensors, and that Python can parse."""
     found = []
-    for path in sorted(folder.rglob("*.py")):
+    for path in sorted(one for one in folder.rglob("*.py") if one.is_file()):
         text = path.read_text("utf-8", errors="replace")
         if any(library in text for library in LIBRARIES):
             parts = path.relative_to(folder).with_suffix("").parts
