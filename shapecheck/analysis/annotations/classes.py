@@ -10,7 +10,7 @@ from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, dotted
 from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import Def, called, is_def, name_of
+from shapecheck.analysis.program.syntax import Def, called, is_def, last_word, name_of
 
 
 def bases(cls: Class) -> list[Value]:
@@ -205,6 +205,8 @@ _RECORDS: Final = frozenset(
 )
 _GENERATED: Final = frozenset(("dataclass", "define", "frozen", "mutable", "tensorclass"))
 
+_TRANSFORM: Final = "dataclass_transform"
+
 
 def is_dataclass(cls: Class) -> bool:
     """Whether a class gets its constructor from its annotated fields."""
@@ -212,15 +214,24 @@ def is_dataclass(cls: Class) -> bool:
 
 
 def _has_fields(cls: Class) -> bool:
-    """Whether what a class annotates are the fields of its instances."""
-    return _is_decorated(cls) or not _RECORDS.isdisjoint(library_ancestry(cls))
+    """Whether what a class annotates are the fields of its instances.
+
+    Those of a class that is derived from one with `@dataclass_transform` are (PEP 681).
+    """
+    if _is_decorated(cls) or not _RECORDS.isdisjoint(library_ancestry(cls)):
+        return True
+    parents = (one for one in own_ancestry(cls) if one.node is not cls.node)
+    return any(_TRANSFORM in _decorators(one) for one in parents)
 
 
 def _is_decorated(cls: Class) -> bool:
     """Whether a decorator of a class makes a constructor of its fields."""
-    return any(
-        ast.unparse(called(one)).rpartition(".")[2] in _GENERATED for one in cls.node.decorator_list
-    )
+    return not _GENERATED.isdisjoint(_decorators(cls))
+
+
+def _decorators(cls: Class) -> set[str]:
+    """Return the last words of a class's decorators."""
+    return {last_word(called(one)) for one in cls.node.decorator_list}
 
 
 def constructor(cls: Class) -> Function | None:
