@@ -416,7 +416,8 @@ def _looked_into(function: ast.AST) -> set[str | None]:
 def _handed_to_optional(called: Function, node: ast.Call, is_bound: bool) -> set[str]:
     """Return the variables that a call hands to parameters which may be None."""
     params = declarations.declaration(called).params[is_bound:]
-    asked, used = _asked_for_none(called.node), _looked_into(called.node)
+    asked = _asked_for_none(called.node)
+    used = _looked_into(called.node) | shown_alone(called)
     may_be = {
         one.name
         for one in params
