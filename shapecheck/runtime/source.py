@@ -37,6 +37,8 @@ def _folders(library: str) -> Iterator[str]:
             yield folder + os.sep
 
 
+EINOPS: Final = tuple(_folders("einops"))
+"""Where einops lies."""
 _NOT_THE_USERS: Final = (
     *(
         folder

@@ -23,6 +23,7 @@ from shapecheck.runtime.naming.call_names import CallNames
 from shapecheck.runtime.naming.facts import value_of
 from shapecheck.runtime.naming.keys import GETITEM, SETITEM
 from shapecheck.runtime.naming.outcomes import Outcomes
+from shapecheck.runtime.naming.recipes import RecipePlace, applied, is_of_einops
 from shapecheck.runtime.naming.records import Record
 from shapecheck.runtime.naming.size_expressions import (
     Assigned,
@@ -35,6 +36,8 @@ from shapecheck.runtime.naming.size_expressions import (
     returning,
 )
 from shapecheck.runtime.source import users_frame
+from shapecheck.shapes import Run
+from shapecheck.shapes import Tensor as Known
 
 READ: Final[frozenset[Any]] = frozenset(
     (torch.Tensor.shape.__get__, torch.Tensor.size, torch.Tensor.__len__)  # type: ignore[attr-defined]
@@ -140,13 +143,16 @@ class PassedSizes:
         kwargs: Mapping[str, Any],
         func: Callable[..., Any],
         names: Sequence[str] = (),
+        values: Mapping[Sym, int] | None = None,
     ) -> tuple[list[Any], dict[str, Any], bool]:
         """Return an op's arguments with dimensions in the place of numbers that are known.
 
         Third, whether nothing is left that may be one: the other numbers stand in the source.
         `names` are those of the op's parameters: torch hands on by name what it was given by
-        position, and the other way round.
+        position, and the other way round. `values` are those of the symbols in the arguments.
         """
+        if isinstance(self.place, RecipePlace):
+            return self._by_recipe(self.place, args, kwargs, {**(values or {}), **self.values()})
         if self.place.call is None:
             return args, dict(kwargs), True
         if isinstance(self.place.call, ast.Subscript):
@@ -167,6 +173,40 @@ class PassedSizes:
             found = [_opened(one, part) for one, part in zip(found, parts, strict=True)]
             words = {name: _opened(one, named[name]) for name, one in words.items()}
         return found, words, sure
+
+    def _by_recipe(
+        self,
+        place: RecipePlace,
+        args: list[Any],
+        kwargs: Mapping[str, Any],
+        values: Mapping[Sym, int],
+    ) -> tuple[list[Any], dict[str, Any], bool]:
+        """Return the arguments of a step of einops: the axes that it cuts, or those that it adds.
+
+        What is left of an axis beside lengths that are known is that axis by these.
+        """
+        tensor, sizes = args[0], args[1] if len(args) > 1 else None
+        if not isinstance(tensor, Known) or not isinstance(sizes, tuple | list):
+            return args, dict(kwargs), False
+        lengths = [self._length(place, axis, one) for axis, one in enumerate(place.lengths)]
+        told: list[Told] = [None] * len(sizes)
+        for at, axis in place.added.items():
+            told[at] = lengths[axis]
+        for item, (known, left) in zip(tensor.shape.dims, place.parts, strict=False):
+            whole = None if isinstance(item, Run) or _unclear(item) else item
+            beside = [lengths[axis] for axis in known]
+            for axis in known:
+                told[axis] = lengths[axis]
+            for axis in left:
+                for part in beside:
+                    whole = _computed(ast.FloorDiv(), whole, part)
+                told[axis] = whole
+        fitted = _fitted(sizes, tuple(told), values, 0)
+        return [tensor, fitted, *args[2:]], dict(kwargs), _is_sure(fitted, tuple(told))
+
+    def _length(self, place: RecipePlace, axis: int, length: int | None) -> Told:
+        given = place.given(axis)
+        return length if given is None else self._tell(given)
 
     def _start_slices(self, node: ast.expr, index: Any) -> None:
         if isinstance(node, ast.Tuple) and isinstance(index, tuple):
@@ -334,6 +374,8 @@ class Readings:
         self.noted: Outcomes[Place, tuple[CodeType, int, Record]] = Outcomes(_NOTED)
         self.places: Outcomes[tuple[int, int, bool], tuple[CodeType, CallPlace | None]]
         self.places = Outcomes(_NOTED)
+        self.recipes: Outcomes[tuple[int, int, str], tuple[CallPlace | None, RecipePlace]]
+        self.recipes = Outcomes(_NOTED)
         self.calls: Outcomes[tuple[int, int, int], tuple[CodeType, CodeType, Handed | bool]]
         self.calls = Outcomes(_NOTED)
         self.returning: Outcomes[int, tuple[CodeType, Returning | None]] = Outcomes(_NOTED)
@@ -376,16 +418,40 @@ class Readings:
         if func in _IN_PYTHON:
             caller = users_frame(caller) or caller
         caller = _behind_modes(caller)
-        code = caller.f_code
-        offset = caller.f_lasti
-        always = func in CUTTING or func in JOINING
+        if is_of_einops(caller.f_code):
+            return self._at_recipe(caller, frame)
+        place = self._place(caller, func in CUTTING or func in JOINING)
+        if place is None:
+            return None
+        return self._passed(place, caller, frame, func in CUTTING or func in JOINING)
+
+    def _at_recipe(self, caller: FrameType, frame: CallNames) -> Passed | None:
+        """Return what decides which sizes einops passes."""
+        step = applied(caller)
+        if step is None:
+            return None
+        call = None if step.user is None else self._place(step.user, always=True)
+        key = id(step.recipe), id(call), step.step
+        found = self.recipes.get(key)
+        if found is None:
+            found = self.recipes.keep(key, (call, step.place(call)))
+        place = found[1]
+        if call is None or step.user is None:
+            return (place, None, (), None)
+        return self._passed(place, step.user, frame, True)
+
+    def _place(self, caller: FrameType, always: bool) -> CallPlace | None:
+        code, offset = caller.f_code, caller.f_lasti
         found = self.places.get((id(code), offset, always))
         if found is None:
             found = code, call_place(code, offset, always)
             self.places.keep((id(code), offset, always), found)
-        place = found[1]
-        if place is None:
-            return None
+        return found[1]
+
+    def _passed(
+        self, place: CallPlace, caller: FrameType, frame: CallNames, always: bool
+    ) -> Passed | None:
+        code = caller.f_code
         plan = frame.plan if place.params and frame.plan and frame.plan.code is code else None
         records = self._records(place, caller)
         outer = self._outer(caller) if place.params else None

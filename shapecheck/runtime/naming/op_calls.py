@@ -68,7 +68,8 @@ class Question:
             return
         params = () if self.signature is None else self.signature.params
         names = [param.name for param in itertools.takewhile(lambda one: not one.star, params)]
-        self.args, self.kwargs, self.sure = passed.told(self.args, self.kwargs, self.func, names)
+        told = passed.told(self.args, self.kwargs, self.func, names, self.values)
+        self.args, self.kwargs, self.sure = told
         for symbol, value in passed.values().items():
             self.values.setdefault(symbol, value)
         listed = [arg for arg in self.given if isinstance(arg, tuple | list)]
