@@ -1,4 +1,4 @@
-"""What a recipe of einops, which it makes of a pattern, says of the sizes that it gives to torch."""
+"""What a recipe that einops makes of a pattern says of the sizes that it gives to torch."""
 
 from __future__ import annotations
 
