@@ -38,6 +38,7 @@ COORDINATES: Final = 4
 _MOST_AXES: Final = 64
 _NONE: Final = frozenset[Sym]()
 _SAME: Final = Verdict(Relation.SAME)
+_UNDER_A_CONDITION: Final = Verdict(Relation.POSSIBLE, own=True)
 
 
 class _Told:
@@ -264,7 +265,7 @@ class Facts:
         verdict = compare(size_of(a), size_of(b))
         if verdict.own and not _are_of_one_axis(a, b):
             if self.asks_condition() or frozenset((a, b)) in self.doubted:
-                return Verdict(Relation.POSSIBLE)
+                return _UNDER_A_CONDITION
         if verdict.relation is Relation.POSSIBLE and not self.asks_condition():
             if self.features and verdict.learn is None:
                 if self._are_features_apart(size_of(a) - size_of(b)):
@@ -320,8 +321,8 @@ class Facts:
             return False
         if not told and self._is_one_or_none_by_need(verdict):
             return False
-        if verdict.learn is None and self.under_unknown_condition:
-            self.doubted |= {frozenset((self.dim(a), self.dim(b)))}
+        if verdict.own and (pair := frozenset((self.dim(a), self.dim(b)))) not in self.doubted:
+            self.doubted |= {pair}
         if verdict.learn is not None:
             self.learn(*verdict.learn)
             composites = isinstance(a, Composite) and isinstance(b, Composite)
