@@ -13,7 +13,7 @@ from shapecheck.analysis.annotations.construction import given_in_module
 from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Value, literal
-from shapecheck.analysis.program.syntax import elements, name_of, nodes_of
+from shapecheck.analysis.program.syntax import name_of, nodes_of, stored_in
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import OpInstance
 from shapecheck.dims import Kind, Size, Sym, Untold, symbol_of
@@ -175,8 +175,7 @@ def _is_of_module(frame: Frame, node: ast.expr | None) -> bool:
         assigned = [
             one
             for one in nodes_of(ast.Assign, frame.function.node)
-            if one.lineno < node.lineno
-            and any(name_of(part) == name for to in one.targets for part in elements(to) or [to])
+            if one.lineno < node.lineno and any(name in stored_in(to) for to in one.targets)
         ]
         made = assigned[-1].value if assigned else None
     if not isinstance(made, ast.Call):

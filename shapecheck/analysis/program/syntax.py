@@ -208,6 +208,14 @@ def elements(node: ast.AST) -> list[ast.expr] | None:
     return node.elts if isinstance(node, (ast.Tuple, ast.List)) else None
 
 
+def stored_in(target: ast.expr) -> set[str]:
+    """Return the variables that an assignment to a target sets."""
+    parts = elements(target)
+    if parts is None:
+        return {target.id} if isinstance(target, ast.Name) else set()
+    return {name for part in parts for name in stored_in(part)}
+
+
 def given_to(params: Iterable[str], node: ast.Call) -> dict[str, ast.expr]:
     """Return what a call gives parameters, by their names; starred arguments are one each."""
     names = list(params)

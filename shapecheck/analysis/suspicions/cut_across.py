@@ -15,8 +15,8 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
-from shapecheck.analysis.program.syntax import called, last_word, names_in, nodes_of
-from shapecheck.analysis.suspicions.sources import RECURRENT, body, stored_in, unpacked_from
+from shapecheck.analysis.program.syntax import called, last_word, names_in, nodes_of, stored_in
+from shapecheck.analysis.suspicions.sources import RECURRENT, body, unpacked_from
 from shapecheck.analysis.values.model import OpInstance
 from shapecheck.dims import Batched, FloorDiv, IntSize, Kind, Size, Untold, size_of
 from shapecheck.ops.call import only

@@ -9,7 +9,13 @@ from typing import Final
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.op_calls import plain
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.program.syntax import elements, given_to, name_of, nodes_of
+from shapecheck.analysis.program.syntax import (
+    elements,
+    given_to,
+    name_of,
+    nodes_of,
+    stored_in,
+)
 from shapecheck.analysis.values.model import OpInstance
 
 RECURRENT: Final = ("RNN", "LSTM", "GRU")
@@ -39,14 +45,6 @@ def unpacked_from(frame: Frame, node: ast.expr | None, place: int = 0) -> ast.ex
                 is_there = place < len(parts) and name in stored_in(parts[place])
                 found = assigned.value if is_there else None
     return found
-
-
-def stored_in(target: ast.expr) -> set[str]:
-    """Return the variables that an assignment to a target sets."""
-    parts = elements(target)
-    if parts is None:
-        return {target.id} if isinstance(target, ast.Name) else set()
-    return {name for part in parts for name in stored_in(part)}
 
 
 def value_of(frame: Frame, node: ast.expr) -> Value:
