@@ -227,7 +227,7 @@ def taken_apart(call: Call, tensor: Tensor, plan: Split) -> Value:
     """Return a tensor with a dimension taken apart as planned."""
     shape = call.facts.shape(tensor.shape)
     at = plan.at if plan.at >= 0 else plan.at + len(shape.dims)
-    result = unflatten(call, tensor, at, plan.sizes)
+    result = unflatten(call, tensor, plan.at, plan.sizes)
     if not isinstance(result, Tensor) or _parts(shape.dims[at], plan.names):
         return result
     items = list(result.shape.dims)
