@@ -116,6 +116,7 @@ def look_into(
             budget.charged[question] = limited
     frame.reads_command_line |= outcome.reads_command_line
     frame.state.facts = outcome.facts or outer.facts
+    frame.state.facts.doubted |= outer.facts.doubted
     outcome.taught.teach(frame.state.facts)
     frame.state.put_all(outcome.changes)
     if outcome.suspected and not (frame.is_unasked or frame.handled or frame.caught):
@@ -297,6 +298,7 @@ def _about(outcome: CallSummary) -> Hashable:
         outcome.names,
         outcome.reads_command_line,
         outcome.asks_condition,
+        outcome.taught.doubted,
     )
 
 
@@ -380,6 +382,7 @@ def _run(
     outer = frame.state
     heap = dict(outer.heap) if seen is None else {r: outer.content(r) for r in seen.refs}
     before, allowed, asked = outer.facts.copy(), budget.left, Facts.times_asked
+    before.doubted = frozenset()  # what the caller doubts isn't among what a call is told by
     start = State(dict(values), {}, dict(heap), outer.facts.copy())
     inner = Frame(
         function.module, start, function=function, faults=[], depth=frame.depth + 1, budget=budget
@@ -387,7 +390,7 @@ def _run(
     inner.neighbours, inner.globals = frame.neighbours, shared
     inner.by_default = frame.by_default
     inner.state.facts.autocast = autocast.decorated(function, before)
-    # these aren't among what a call is told by
+    # nor are these
     inner.state.facts.features, inner.state.facts.doubted = frozenset(), frozenset()
     if matcher is not None:
         inner.matcher.names.update(matcher.names)
@@ -405,7 +408,6 @@ def _run(
     _write_back(inner, end)
     end.facts.under_unknown_condition = before.under_unknown_condition
     end.facts.autocast, end.facts.features = before.autocast, before.features
-    end.facts.doubted = before.doubted
     kept = end.kept(value, State(heap=heap))
     changes = {r: c for r, c in kept.items() if r not in heap or heap[r] is not c}
     faults = () if inner.faults is None else tuple(inner.faults[:1])

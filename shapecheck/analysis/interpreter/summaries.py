@@ -21,7 +21,7 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.analysis.values.parts import FORMS, lasting
 from shapecheck.analysis.values.paths import renumbered
-from shapecheck.dims import Atom, Composite, IntSize, Kind, Size, Sym
+from shapecheck.dims import Atom, Composite, DimExpr, IntSize, Kind, Size, Sym
 from shapecheck.dims.origins import Met
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, symbols_of
 
@@ -95,12 +95,19 @@ class View:
         return Renewing(moved, _never, made, ones)
 
 
+_NOTHING_DOUBTED: Final[frozenset[frozenset[DimExpr]]] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What a call teaches of sizes and runs."""
+    """What a call teaches of sizes and runs, and which pairs of own sizes it doubts.
+
+    Own sizes are the same ones wherever a call is made again: those pairs aren't moved.
+    """
 
     atoms: tuple[tuple[Size, IntSize], ...]
     runs: tuple[tuple[Run, tuple[Item, ...]], ...]
+    doubted: frozenset[frozenset[DimExpr]] = _NOTHING_DOUBTED
 
     @staticmethod
     def of(before: Facts, after: Facts, met: Iterable[Sym]) -> Lesson:
@@ -109,7 +116,9 @@ class Lesson:
         `met` are the unknowns that the program still has: of others nobody asks any more.
         """
         told, spelled, asked = before.atoms, before.runs, {*met}
-        if after.atoms is told and after.runs is spelled:
+        doubted = after.doubted
+        doubted = _NOTHING_DOUBTED if doubted is before.doubted else doubted - before.doubted
+        if after.atoms is told and after.runs is spelled and not doubted:
             return NOTHING_NEW
         atoms: dict[Atom, IntSize] = {}
         runs: dict[Sym, tuple[Item, ...]] = {}
@@ -127,6 +136,7 @@ class Lesson:
         return Lesson(
             tuple((Size.of(atom), size) for atom, size in atoms.items()),
             tuple((Run(symbol), items) for symbol, items in runs.items()),
+            doubted,
         )
 
     @property
@@ -141,6 +151,7 @@ class Lesson:
         return Lesson(
             tuple((moving.symbolic(atom), moving.size(size)) for atom, size in self.atoms),
             tuple((moving.replaced(run), moving.items(items)) for run, items in self.runs),
+            self.doubted,
         )
 
     def teach(self, facts: Facts) -> None:
@@ -150,6 +161,7 @@ class Lesson:
             facts.atoms = {**facts.atoms, **{a: value for a, value in told if a is not None}}
         if self.runs:
             facts.runs = {**facts.runs, **{run.symbol: items for run, items in self.runs}}
+        facts.doubted |= self.doubted
 
 
 NOTHING_NEW: Final = Lesson((), ())
