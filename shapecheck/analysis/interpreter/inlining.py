@@ -383,15 +383,14 @@ def _run(
     heap = dict(outer.heap) if seen is None else {r: outer.content(r) for r in seen.refs}
     before, allowed, asked = outer.facts.copy(), budget.left, Facts.times_asked
     before.doubted = frozenset()  # what the caller doubts isn't among what a call is told by
-    start = State(dict(values), {}, dict(heap), outer.facts.copy())
+    start = State(dict(values), {}, dict(heap), before.copy())
     inner = Frame(
         function.module, start, function=function, faults=[], depth=frame.depth + 1, budget=budget
     )
     inner.neighbours, inner.globals = frame.neighbours, shared
     inner.by_default = frame.by_default
     inner.state.facts.autocast = autocast.decorated(function, before)
-    # nor are these
-    inner.state.facts.features, inner.state.facts.doubted = frozenset(), frozenset()
+    inner.state.facts.features = frozenset()  # nor are these
     if matcher is not None:
         inner.matcher.names.update(matcher.names)
         inner.matcher.runs.update(matcher.runs)

@@ -127,7 +127,7 @@ def apply(
             taught.teach(facts)
         else:
             value = signature.apply(facts, given, named, site.label, instance)
-            if seen is not None:
+            if seen is not None and facts.doubted is before.doubted:
                 # What asks for no condition is the same under each.
                 key = seen.key if asked == Facts.times_asked else under
                 results[key] = OpSummary.of(value, before, facts, seen)

@@ -11,7 +11,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck.analysis.program.model import Class, Function, Value
 from shapecheck.analysis.program.syntax import kept_by_node, nodes_of
-from shapecheck.analysis.values.heap import Renewing
+from shapecheck.analysis.values.heap import Renewing, unknowns
 from shapecheck.analysis.values.model import (
     Content,
     Instance,
@@ -95,19 +95,16 @@ class View:
         return Renewing(moved, _never, made, ones)
 
 
-_NOTHING_DOUBTED: Final[frozenset[frozenset[DimExpr]]] = frozenset()
-
-
 @dataclass(frozen=True, slots=True)
 class Lesson:
     """What a call teaches of sizes and runs, and which pairs of own sizes it doubts.
 
-    Own sizes are the same ones wherever a call is made again: those pairs aren't moved.
+    These pairs have no unknowns: they are the same ones wherever a call is made again.
     """
 
     atoms: tuple[tuple[Size, IntSize], ...]
     runs: tuple[tuple[Run, tuple[Item, ...]], ...]
-    doubted: frozenset[frozenset[DimExpr]] = _NOTHING_DOUBTED
+    doubted: frozenset[frozenset[DimExpr]] = frozenset()
 
     @staticmethod
     def of(before: Facts, after: Facts, met: Iterable[Sym]) -> Lesson:
@@ -117,8 +114,7 @@ class Lesson:
         """
         told, spelled, asked = before.atoms, before.runs, {*met}
         doubted = after.doubted
-        doubted = _NOTHING_DOUBTED if doubted is before.doubted else doubted - before.doubted
-        if after.atoms is told and after.runs is spelled and not doubted:
+        if after.atoms is told and after.runs is spelled and doubted is before.doubted:
             return NOTHING_NEW
         atoms: dict[Atom, IntSize] = {}
         runs: dict[Sym, tuple[Item, ...]] = {}
@@ -136,7 +132,7 @@ class Lesson:
         return Lesson(
             tuple((Size.of(atom), size) for atom, size in atoms.items()),
             tuple((Run(symbol), items) for symbol, items in runs.items()),
-            doubted,
+            frozenset(pair for pair in doubted - before.doubted if not any(map(unknowns, pair))),
         )
 
     @property
