@@ -13,6 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 COMPILED := build/compiled
+IN_C := $(wildcard shapecheck/runtime/naming/*.[ch])
 BESIDE := tests stubs docs examples benchmarks hatch_build.py pyproject.toml Makefile \
 	README.md CONTRIBUTING.md CHANGELOG.md
 TESTS_COMPILED := tests/test_compiled.py \
@@ -119,7 +120,7 @@ clean: ## Remove the virtual environment, caches and built files
 	rm -f shapecheck/runtime/naming/_lookup.*.so shapecheck/runtime/naming/_lookup.*.pyd
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(INSTALLED): pyproject.toml constraints-dev.txt hatch_build.py shapecheck/runtime/naming/_lookup.c
+$(INSTALLED): pyproject.toml constraints-dev.txt hatch_build.py $(IN_C)
 	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
 		if [ -z "$(PYTHON)" ]; then \
 			echo "No Python 3.10 or newer found: install one, or name it: make PYTHON=/path/to/python" >&2; \

@@ -1,8 +1,9 @@
 """Compiles what there is to compile in a wheel.
 
-`shapecheck/runtime/naming/_lookup.c`, where there is a compiler: without one everything works, and
-an op costs about a microsecond more. And, where SHAPECHECK_COMPILE=1 asks for it, what the analysis
-spends its time in: mypyc makes C of the Python of these rooms. Everything works without that, too.
+`_lookup.c` and `_readings.c` in `shapecheck/runtime/naming`, where there is a compiler: without one
+everything works, and an op costs some microseconds more. And, where SHAPECHECK_COMPILE=1 asks for
+it, what the analysis spends its time in: mypyc makes C of the Python of these rooms. Everything
+works without that, too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 if TYPE_CHECKING:
     from setuptools import Extension
 
-SOURCE = "shapecheck/runtime/naming/_lookup.c"
+MODULE = "shapecheck/runtime/naming/_lookup"
+SOURCES = (f"{MODULE}.c", "shapecheck/runtime/naming/_readings.c")
 
 ROOMS = ("dtypes.py", "dims", "shapes", "ops", "signatures", "analysis")
 """What mypyc compiles of the package."""
@@ -51,7 +53,7 @@ class CompileHook(BuildHookInterface):
         """Compile, and tell the wheel of the result: it is one for this platform then."""
         made = compiled(Path(self.root))
         if made is None:
-            self.app.display_warning(f"{SOURCE} can't be compiled here: shapecheck is pure Python")
+            self.app.display_warning(f"{MODULE} can't be compiled: shapecheck is pure Python")
         else:
             build_data["artifacts"].append(made.as_posix())
         if is_asked_for() and version != "editable":
@@ -137,8 +139,9 @@ def compiled(root: Path) -> Path | None:
     from setuptools.errors import BaseError
 
     strict = [] if sys.platform == "win32" else ["-O2", "-Wall", "-Wextra"]
-    name = SOURCE.removesuffix(".c").replace("/", ".")
-    module = Extension(name, [str(root / SOURCE)], extra_compile_args=strict, optional=True)
+    sources = [str(root / path) for path in SOURCES]
+    name = MODULE.replace("/", ".")
+    module = Extension(name, sources, extra_compile_args=strict, optional=True)
     with tempfile.TemporaryDirectory() as scratch:
         made = None
         with suppress(BaseError, OSError):

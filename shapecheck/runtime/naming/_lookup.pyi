@@ -1,36 +1,45 @@
-"""What `_lookup.c` defines."""
+"""What `_lookup.c` and `_readings.c` define."""
 
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from shapecheck.runtime.naming.call_names import CallMode, CallNames
 from shapecheck.runtime.naming.records import Record, Table
 
 class Lookup:
     def __init__(
         self,
+        *,
         cache: dict[object, object],
         plain: tuple[type, ...],
+        opaque: tuple[type, ...],
         tensor: type,
         parameter: type,
+        shape: type,
         record: type,
-        placed: type[object],
+        placed: type,
+        likely: type,
+        constant: type,
         getitem: object,
-        given: frozenset[Any],
-        other: frozenset[Any],
+        kinds: dict[Any, int],
         transforming: Callable[[], object],
+        levels: set[int],
+        name: Callable[[CallNames, Any, Any], object],
+        hand_down: Callable[[Any, tuple[Any, ...], Any, Table], object],
+        retell: Callable[[Exception, CallNames, Any, tuple[Any, ...], dict[str, Any]], object],
+        fault: Callable[[Any, Exception], object],
     ) -> None: ...
     def __call__(
         self,
-        table: Table,
-        alone: bool,
-        read: bool,
+        mode: CallMode,
+        frame: CallNames,
         func: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any] | None,
         /,
-    ) -> Record | bool | None: ...
+    ) -> Any: ...
 
 def kept(
     cache: dict[Any, Any],

@@ -7,6 +7,7 @@ what wasn't seen before.
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from shapecheck.runtime.naming.facts import simplest, value_of
 from shapecheck.runtime.naming.int_origins import (
     CUTTING,
     GIVEN,
+    JOINING,
     READ,
     Passed,
     Readings,
@@ -34,7 +36,7 @@ from shapecheck.runtime.naming.int_origins import (
     untold,
 )
 from shapecheck.runtime.naming.keys import GETITEM, PLAIN, SETITEM, Key, key_of
-from shapecheck.runtime.naming.lookup import Lookup, keep
+from shapecheck.runtime.naming.lookup import Lookup, keep, kinds
 from shapecheck.runtime.naming.op_calls import Question
 from shapecheck.runtime.naming.outcomes import Outcomes
 from shapecheck.runtime.naming.outer_products import outer
@@ -92,24 +94,6 @@ Nones (of a result that is a tuple), None (the result has no names), False (it i
 one of these in a `_Blind`.
 """
 
-_find: Final = (
-    None
-    if Lookup is None
-    else Lookup(
-        cache=_cache,
-        plain=tuple(PLAIN),
-        tensor=torch.Tensor,
-        parameter=torch.nn.Parameter,
-        record=Record,
-        placed=Placed,
-        getitem=GETITEM,
-        given=GIVEN,
-        other=READ | {SETITEM},
-        transforming=transforming,
-    )
-)
-"""What looks most ops up: a record or a `Placed`, False if there are no names, else None."""
-
 
 class NamesMode(CallMode):
     """The mode of one thread; `frame` is the decorated call that is running."""
@@ -129,17 +113,19 @@ class NamesMode(CallMode):
         frame = self.frame
         if frame is None or (kwargs is not None and _compiling()):  # dynamo passes a dict
             return func(*args, **kwargs) if kwargs else func(*args)
+        if lookup is not None:
+            result = lookup(self, frame, func, args, kwargs)
+            if result is not lookup:
+                return result
         outcome: object = None
         key: Key | None = None
         passed: Passed | None = None
         try:
-            if _find is not None:
-                outcome = _find(frame.table, frame.alone, frame.read, func, args, kwargs)
-            if outcome is None and func in READ:
+            if func in READ:
                 frame.read = True
                 self.readings.note(func, sys._getframe(1), transforms.known(args[0], frame.table))
                 outcome = _READ
-            elif outcome is None:
+            else:
                 if frame.read and func in GIVEN:
                     passed = self.readings.at(func, sys._getframe(1), frame)
                 key = key_of(func, args, kwargs or {}, frame, passed)
@@ -177,8 +163,8 @@ class NamesMode(CallMode):
                 _fault(func, error)
         else:
             result = _other(frame, outcome, key, func, args, kwargs or {}, passed)
-        if _levels and transforming() is not None:
-            _hand_down(result, (*args, *(kwargs or {}).values()), frame.table)
+        if _levels:
+            _hand_down(result, args, kwargs, frame.table)
         return result
 
 
@@ -187,9 +173,13 @@ def _fault(func: Callable[..., Any], error: Exception) -> None:
     own_fault(f"on {getattr(func, '__name__', func)}", error)
 
 
-def _hand_down(result: Any, operands: tuple[Any, ...], table: Table) -> None:
+def _hand_down(
+    result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None, table: Table
+) -> None:
+    """Name what is underneath of a result inside of a transform."""
     try:
-        transforms.hand_down(result, operands, table)
+        if transforming() is not None:
+            transforms.hand_down(result, (*args, *(kwargs or {}).values()), table)
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         own_fault("inside of a transform", error)
 
@@ -236,7 +226,13 @@ def _named_again(
         _drop(frame, result, args, kwargs)
     elif outcome is _WRITES:
         _written(frame, args[0])
-    elif isinstance(outcome, _Likely):
+    else:
+        _name_if_current(frame, outcome, result)
+
+
+def _name_if_current(frame: CallNames, outcome: object, result: Any) -> None:
+    """Give a result its names, where its sizes are the same again."""
+    if isinstance(outcome, _Likely):
         if sizes_of(result) == outcome.record.sizes:
             frame.name(result, outcome.record)
     elif isinstance(outcome, tuple) and isinstance(result, tuple | list):
@@ -516,6 +512,33 @@ def _told(error: Exception, asked: Question) -> ShapeError | None:
     except Mismatch as refused:
         return op_errors.op_error(asked.frame, asked, refused.problem, error)
     return None
+
+
+lookup: Final = (
+    None
+    if Lookup is None
+    else Lookup(
+        cache=_cache,
+        plain=tuple(PLAIN),
+        opaque=(torch.memory_format, torch.layout, torch.Generator),
+        tensor=torch.Tensor,
+        parameter=torch.nn.Parameter,
+        shape=torch.Size,
+        record=Record,
+        placed=Placed,
+        likely=_Likely,
+        constant=ast.Constant,
+        getitem=GETITEM,
+        kinds=kinds(reads=READ, given=GIVEN, numbered=CUTTING | JOINING, other={SETITEM}),
+        transforming=transforming,
+        levels=_levels,
+        name=_name_if_current,
+        hand_down=_hand_down,
+        retell=_retell,
+        fault=_fault,
+    )
+)
+"""What runs most ops, if it is compiled: it returns itself where it leaves one to Python."""
 
 
 def thread_mode() -> CallMode:
