@@ -76,8 +76,8 @@ bench: $(INSTALLED) ## Run the benchmarks
 	$(BIN)/python benchmarks/annotate.py record
 	$(BIN)/python benchmarks/runtime.py
 
-soak: $(INSTALLED) ## Run ten million ops with names, and compare the memory on the way
-	$(BIN)/python benchmarks/soak.py $(SOAK_OPS)
+soak: $(INSTALLED) ## Run millions of calls and ops with names, and compare the memory on the way (SOAK_ARGS="--help")
+	$(BIN)/python benchmarks/soak.py $(SOAK_ARGS)
 
 corpus: $(INSTALLED) ## Fetch public repositories, and run mypy and the analysis over them
 	$(BIN)/python benchmarks/corpus/run.py --fetch --page benchmarks/corpus/results.md $(CORPUS_ARGS)

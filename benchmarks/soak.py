@@ -1,23 +1,33 @@
-"""Runs ten million ops under `@shapecheck` and prints the memory of the process on the way.
+"""Runs millions of calls and ops under `@shapecheck` and prints the memory of the process on the way.
 
-    python benchmarks/soak.py [OPS]
+    python benchmarks/soak.py [--calls N] [--ops N] [--only KIND ...]
 
-Fails if the second half of the run needs more memory than the first.
+Calls with results, calls whose errors are caught, calls in eight threads at once, calls of sizes
+that hardly ever repeat (a tenth as many: what is new takes longer), and ops in one long call, a
+kind after the other. Fails if the second half of any needs more memory than the first.
 """
 
 from __future__ import annotations
 
+import argparse
+import gc
 import sys
+import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from shapecheck import Float, shapecheck
+from shapecheck import Float, ShapeError, shapecheck
 
+CALLS = 5_000_000
 OPS = 10_000_000
+NEW = 10  # of so many calls, one is made with sizes that are new
 PARTS = 20
+THREADS = 8
 ALLOWED = 4  # MiB, which the allocator may take or give back
 
 
@@ -25,6 +35,56 @@ def resident() -> float:
     """Return the MiB that the process holds in memory."""
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
     return pages * 4096 / 2**20
+
+
+@shapecheck
+def step(x: Float[Tensor, "rows columns"]) -> Float[Tensor, "rows columns"]:
+    """Do one op in a call of its own."""
+    return x + 1
+
+
+@shapecheck
+def joined(
+    x: Float[Tensor, "n d"], y: Float[Tensor, "m d"]
+) -> tuple[Float[Tensor, "n+m d"], Float[Tensor, "n m"]]:
+    """Return two tensors that are made of two."""
+    return torch.cat((x, y)), x @ y.T
+
+
+def results(calls: int) -> None:
+    """Make calls, and keep the last hundred results."""
+    x, kept = torch.rand(3, 4), list[Tensor]()
+    for _ in range(calls):
+        kept.append(step(x))
+        del kept[:-100]
+
+
+def errors(calls: int) -> None:
+    """Make calls, and catch the error of each hundredth one, which has a wrong argument."""
+    x, wrong = torch.rand(3, 4), torch.rand(3)
+    for index in range(calls):
+        with suppress(ShapeError):
+            step(x if index % 100 else wrong)
+
+
+def threads(calls: int) -> None:
+    """Make calls in eight threads, which are new ones each time."""
+    running = [threading.Thread(target=results, args=(calls // THREADS,)) for _ in range(THREADS)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+
+
+_sizes = torch.Generator().manual_seed(0)
+
+
+def sizes(calls: int) -> None:
+    """Make calls with two tensors of one of a hundred thousand pairs of sizes."""
+    drawn = torch.randint(1, 320, (calls // NEW, 2), generator=_sizes).tolist()
+    one, other = torch.rand(320, 2), torch.rand(320, 2)
+    for n, m in drawn:
+        joined(one[:n], other[:m])
 
 
 @shapecheck
@@ -37,27 +97,46 @@ def run(x: Float[Tensor, "n d"], rounds: int) -> Float[Tensor, "n d"]:
     return x
 
 
-@shapecheck
-def step(x: Float[Tensor, "rows columns"]) -> Float[Tensor, "rows columns"]:
-    """Do one op in a call of its own."""
-    return x + 1
+def ops(count: int) -> None:
+    """Do ops in a call."""
+    run(torch.rand(3, 4), count // 10)
+
+
+KINDS: dict[str, Callable[[int], None]] = {
+    "results": results,
+    "errors": errors,
+    "threads": threads,
+    "sizes": sizes,
+    "ops": ops,
+}
+
+
+def grown(kind: str, count: int) -> float:
+    """Run one kind, print; return by how many MiB the second half has grown."""
+    held, start = list[float](), time.perf_counter()
+    for part in range(PARTS):
+        KINDS[kind](count // PARTS)
+        gc.collect()
+        held.append(resident())
+        done = (part + 1) * (count // PARTS)
+        seconds = time.perf_counter() - start
+        each = seconds / done * (NEW if kind == "sizes" else 1)
+        print(f"{kind:8}{done:>12,} {held[-1]:8.1f} MiB {each * 1e6:7.2f} us each")
+    found = held[-1] - held[PARTS // 2 - 1]
+    print(f"{kind:8}{found:+.1f} MiB in the second half", flush=True)
+    return found
 
 
 def main() -> None:
     """Run, print, compare."""
-    ops = int(sys.argv[1]) if len(sys.argv) > 1 else OPS
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--calls", type=int, default=CALLS)
+    parser.add_argument("--ops", type=int, default=OPS)
+    parser.add_argument("--only", nargs="+", choices=KINDS, default=[*KINDS])
+    chosen = parser.parse_args()
     torch.set_num_threads(1)
-    x, held, start = torch.rand(3, 4), [], time.perf_counter()
-    run(x, 1000)
-    for part in range(PARTS):
-        x = run(x, ops // PARTS // 10)
-        held.append(resident())
-        done = (part + 1) * ops // PARTS
-        seconds = time.perf_counter() - start
-        print(f"{done:>12,} ops {held[-1]:8.1f} MiB {seconds / done * 1e6:6.2f} us an op")
-    grown = held[-1] - held[PARTS // 2]
-    print(f"{grown:+.1f} MiB in the second half")
-    sys.exit(grown > ALLOWED)
+    found = [grown(kind, chosen.ops if kind == "ops" else chosen.calls) for kind in chosen.only]
+    sys.exit(max(found) > ALLOWED)
 
 
 if __name__ == "__main__":

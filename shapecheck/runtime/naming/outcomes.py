@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 class Outcomes(dict[K, V]):
-    """A table of at most so many outcomes: where it is full, it begins anew."""
+    """A table of at most so many outcomes: where it is full, the oldest quarter of them leaves."""
 
     __slots__ = ("most",)
 
@@ -20,6 +20,7 @@ class Outcomes(dict[K, V]):
     def keep(self, key: K, outcome: V) -> V:
         """Keep an outcome, and return it."""
         if len(self) >= self.most:
-            self.clear()
+            for oldest in [*self][: self.most // 4 + 1]:
+                self.pop(oldest, None)
         self[key] = outcome
         return outcome
