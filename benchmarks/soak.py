@@ -1,4 +1,4 @@
-"""Runs millions of calls and ops under `@shapecheck` and prints the memory of the process on the way.
+"""Runs millions of calls and ops under `@shapecheck`, and prints the memory on the way.
 
     python benchmarks/soak.py [--calls N] [--ops N] [--only KIND ...]
 
