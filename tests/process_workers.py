@@ -18,7 +18,13 @@ import torch.multiprocessing as mp
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    RowwiseParallel,
+    parallelize_module,
+)
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import Dataset
@@ -165,6 +171,36 @@ def _product(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"]) -> Float[Tensor, 
     return x @ y
 
 
+def tensor_parallel() -> None:
+    """Each process has half of the features between the layers; both give the whole."""
+    mesh = init_device_mesh("cpu", (PROCESSES,))
+    plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}
+    plain, checked = both(lambda model: parallelize_module(model, mesh, plan))
+    assert isinstance(checked.up.weight, DTensor)
+    same(train(plain), train(checked))
+    assert checked.seen == ("b", None)
+    refused(lambda: checked(torch.randn(3, 5)), "axis 1 is 5, declared 4")
+
+
+def pipeline() -> None:
+    """Each process has one stage of a pipeline: micro-batches are checked where they are run."""
+    rank, device = dist.get_rank(), torch.device("cpu")
+
+    def losses(model: nn.Module) -> list[Tensor]:
+        stage = PipelineStage(model, rank, PROCESSES, device)
+        schedule = ScheduleGPipe(stage, 2, loss_fn=nn.functional.mse_loss)
+        found = list[Tensor]()
+        if rank == 0:
+            schedule.step(torch.ones(6, 4))
+        else:
+            schedule.step(target=torch.zeros(6, 4), losses=found)
+        return [*found, *(p.grad for p in model.parameters() if p.grad is not None)]
+
+    plain, checked = both(lambda model: model)
+    same(losses(plain), losses(checked))
+    assert checked.seen == ("b", None)
+
+
 def collectives() -> None:
     """What goes through functional collectives has names where they keep its shape."""
     group = dist.group.WORLD
@@ -216,6 +252,8 @@ CHECKS: dict[str, Callable[[], None]] = {
         ddp_with_checkpoint,
         fsdp,
         dtensor,
+        tensor_parallel,
+        pipeline,
         collectives,
         in_place_collectives,
     )

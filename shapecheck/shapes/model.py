@@ -132,7 +132,10 @@ class Shape:
     @property
     def rank(self) -> int | None:
         """The number of dimensions, or None where it isn't known."""
-        return None if self.known is None else len(self.dims)
+        for item in self.dims:
+            if isinstance(item, Run):
+                return None
+        return len(self.dims)
 
     @property
     def axes(self) -> IntSize:
