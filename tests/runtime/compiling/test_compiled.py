@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any
@@ -16,7 +18,7 @@ from repository import ROOT
 from torch import Tensor, nn
 from torch._dynamo.testing import CompileCounter
 
-from shapecheck import Dim, Float, ShapeError, disabled, shapecheck
+from shapecheck import Dim, Float, ShapeError, disabled, shapecheck, watch
 
 
 class Plain(nn.Module):
@@ -65,6 +67,129 @@ def graphs(model: nn.Module, calls: str) -> int:
 @pytest.mark.parametrize("calls", ["3", "33", "3e3", "e3e3", "23456", "e23456e7"])
 def test_nothing_is_compiled_again(calls: str) -> None:
     assert graphs(checked(), calls) == graphs(Plain(), calls)
+
+
+class Block(nn.Module):
+    """One of the layers of a model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: Float[Tensor, "b t 4"]) -> Float[Tensor, "b t 4"]:
+        h = x.shape[-1] // 2
+        return x + torch.cat((-x[..., h:], x[..., :h]), -1) * self.layer(x).relu()
+
+
+class Deep(nn.Module):
+    """Some of these."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(Block() for _ in range(3))
+
+    def forward(self, x: Float[Tensor, "b t 4"]) -> Float[Tensor, "b t 4"]:
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+def compiled_blocks(model: Deep, counter: CompileCounter) -> Deep:
+    for block in model.blocks:
+        block.compile(fullgraph=True, backend=counter)
+    return model
+
+
+REGIONS: dict[str, Callable[[Deep, CompileCounter], Any]] = {
+    "the whole": lambda model, counter: torch.compile(model, fullgraph=True, backend=counter),
+    "each block": compiled_blocks,
+    "dynamic": lambda model, counter: torch.compile(model, dynamic=True, backend=counter),
+    "with breaks": lambda model, counter: torch.compile(model, backend=counter),
+}
+
+
+@pytest.mark.parametrize("region", REGIONS)
+@pytest.mark.parametrize("when", ["before", "after", "in between"])
+def test_a_watched_model_is_compiled_as_often_as_another(region: str, when: str) -> None:
+    """Watched before it is compiled, or after; sizes vary from call to call.
+
+    Watched once it has run, it is compiled anew: the checks are of what is traced.
+    """
+    torch.manual_seed(0)
+    plain = Deep()
+
+    def outcome(watched: bool) -> tuple[int, int, list[Tensor]]:
+        torch._dynamo.reset()
+        counter, model = CompileCounter(), copy.deepcopy(plain)
+        annotations = {"x": "batch time width"}
+        with ExitStack() as stack:
+            if watched and when == "before":
+                stack.enter_context(watch(model, annotations))
+            run = REGIONS[region](model, counter)
+            if watched and when == "after":
+                stack.enter_context(watch(model, annotations))
+            results = []
+            for number, sizes in enumerate([(2, 3), (2, 3), (2, 5), (4, 6), (2, 3)]):
+                if when == "in between" and number == 1:
+                    if watched:
+                        stack.enter_context(watch(model, annotations))
+                    else:
+                        torch._dynamo.reset()
+                results.append(run(torch.full((*sizes, 4), 0.5)))
+            return counter.frame_count, counter.op_count, results
+
+    frames, ops, wanted = outcome(watched=False)
+    found = outcome(watched=True)
+    assert all(map(torch.equal, found[2], wanted))
+    assert found[:2] == (frames, ops)
+
+
+@torch.library.custom_op("shapecheck_tests::mixed", mutates_args=())
+def mixed(x: Tensor, weight: Tensor) -> Tensor:
+    """Mix what is in the last axis."""
+    return x @ weight
+
+
+@mixed.register_fake
+def _(x: Tensor, weight: Tensor) -> Tensor:
+    return x.new_empty(*x.shape[:-1], weight.shape[1])
+
+
+def _save(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+    x, weight = ctx.saved_tensors
+    return grad @ weight.T, (x.flatten(0, -2).T @ grad.flatten(0, -2))
+
+
+mixed.register_autograd(_backward, setup_context=_save)
+
+
+@pytest.mark.parametrize("compiling", [False, True])
+def test_an_op_of_ones_own(compiling: bool) -> None:
+    """It has no names, and computes what it computes undecorated, gradients included."""
+
+    def run(x: Float[Tensor, "b t d"], weight: Float[Tensor, "d e"]) -> Float[Tensor, "b t e"]:
+        return torch.ops.shapecheck_tests.mixed(x.relu(), weight) * 2
+
+    def outcome(function: Any) -> list[Tensor]:
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        x, weight = torch.randn(2, 3, 4), torch.randn(4, 5)
+        for one in (x, weight):
+            one.requires_grad_()
+        if compiling:
+            function = torch.compile(function, fullgraph=True, backend="aot_eager")
+        y = function(x, weight)
+        y.square().sum().backward()
+        grads = [one.grad for one in (x, weight) if one.grad is not None]
+        assert len(grads) == 2
+        return [y.detach(), *grads]
+
+    for one, other in zip(outcome(run), outcome(shapecheck(run)), strict=True):
+        assert torch.equal(one, other)
 
 
 def maybe_scaled(x: Float[Tensor, "n d"], by: Float[Tensor, "d"] | None = None) -> Tensor:
