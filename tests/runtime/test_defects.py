@@ -91,7 +91,7 @@ X, W = torch.arange(6.0).view(2, 3), torch.ones(3, 4)
         "shapecheck.runtime.naming.facts.ValueFacts.__init__",
         "shapecheck.runtime.naming.int_origins.Readings.at",
         "shapecheck.runtime.naming.int_origins.Readings.note",
-        "shapecheck.runtime.naming.mode._find",
+        "shapecheck.runtime.naming.mode.lookup",
         "shapecheck.runtime.naming.mode._learn",
         "shapecheck.runtime.naming.mode._name",
         "shapecheck.runtime.naming.mode._outcome",
@@ -111,7 +111,7 @@ X, W = torch.arange(6.0).view(2, 3), torch.ones(3, 4)
 def test_an_op_goes_on_without_names(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = mixed(X, W)
     monkeypatch.setattr(errors, "_warned", set())
-    monkeypatch.setattr(mode, "_find", None)
+    monkeypatch.setattr(mode, "lookup", None)
     mode._cache.clear()
     monkeypatch.setattr(part, broken)
     with warnings.catch_warnings(record=True) as caught:

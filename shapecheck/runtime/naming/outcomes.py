@@ -20,7 +20,7 @@ class Outcomes(dict[K, V]):
     def keep(self, key: K, outcome: V) -> V:
         """Keep an outcome, and return it."""
         if len(self) >= self.most:
-            for oldest in [*self][: self.most // 4 + 1]:
+            for oldest in [*self][: len(self) - self.most + self.most // 4 + 1]:
                 self.pop(oldest, None)
         self[key] = outcome
         return outcome
