@@ -91,7 +91,6 @@ X, W = torch.arange(6.0).view(2, 3), torch.ones(3, 4)
         "shapecheck.runtime.naming.facts.ValueFacts.__init__",
         "shapecheck.runtime.naming.int_origins.Readings.at",
         "shapecheck.runtime.naming.int_origins.Readings.note",
-        "shapecheck.runtime.naming.mode.lookup",
         "shapecheck.runtime.naming.mode._learn",
         "shapecheck.runtime.naming.mode._name",
         "shapecheck.runtime.naming.mode._outcome",
