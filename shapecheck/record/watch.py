@@ -286,7 +286,7 @@ def _wrapped(function: FunctionType, one: Watched, recorder: Recorder) -> Any:
     # torch.jit.script reads the source of the function that is wrapped, and looks up the names in
     # it among the closure's and the globals of the one that wraps.
     shapecheck_call, shapecheck_one, shapecheck_torch = function, one, _torch
-    shapecheck_observed = functools.partial(_observed, function, one, recorder)
+    shapecheck_observed = functools.partial(_observed, one, recorder)
 
     def watched(*args: Any, **kwargs: Any) -> Any:
         if shapecheck_torch.is_compiling():
@@ -294,7 +294,8 @@ def _wrapped(function: FunctionType, one: Watched, recorder: Recorder) -> Any:
         shapecheck_one.count += 1
         if shapecheck_one.count < shapecheck_one.next:
             return shapecheck_call(*args, **kwargs)
-        return shapecheck_observed(args, kwargs)
+        # A decorator above, `@shapecheck` too, may have put itself around the function meanwhile.
+        return shapecheck_observed(shapecheck_call, args, kwargs)
 
     code, cells = watched.__code__, watched.__closure__
     made = FunctionType(code, function.__globals__, function.__name__, None, cells)
@@ -302,9 +303,9 @@ def _wrapped(function: FunctionType, one: Watched, recorder: Recorder) -> Any:
 
 
 def _observed(
-    function: FunctionType,
     one: Watched,
     recorder: Recorder,
+    function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> Any:

@@ -233,6 +233,42 @@ def test_records_of_several_hosts(
     assert '+def last(x: Float[torch.Tensor, "b d"])' in said
 
 
+CHECKED: Final = """\
+import asyncio, torch
+from shapecheck import Float, ShapeError, shapecheck
+
+@shapecheck
+def same(x: Float[torch.Tensor, "n 3"]) -> Float[torch.Tensor, "n 3"]:
+    return x
+
+@shapecheck
+async def later(x: Float[torch.Tensor, "n 3"]) -> Float[torch.Tensor, "n 3"]:
+    return x
+
+for call in (same, lambda x: asyncio.run(later(x))):
+    for width in (3, 4):
+        try:
+            call(torch.ones(2, width))
+        except ShapeError as error:
+            print(error)
+"""
+
+
+def test_what_is_recorded_is_checked_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """From the first call on, and errors are told of the program's own lines."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    path = tmp_path / "run.py"
+    path.write_text(CHECKED)
+    subprocess.run([sys.executable, "run.py"], check=True)
+    alone = capfd.readouterr().out
+    assert alone.count('is (2 4), declared "n 3": axis 1 is 4, declared 3  [shape]') == 2
+    assert main(["record", "-o", "r.sqlite", "--", sys.executable, "run.py"]) == 0
+    assert capfd.readouterr().out == alone.replace("at run.py:", f"at {path}:")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no limits for a process")
 def test_a_record_that_nothing_more_goes_into(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
