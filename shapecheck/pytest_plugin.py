@@ -221,7 +221,11 @@ def _gather(
     known = config.stash.setdefault(_FOUND, {})
     for package, modules in found.items():
         known[package] = sorted({*known.get(package, ()), *modules})
-    config.stash.setdefault(_REASONS, {}).update(reasons)
+    whys = config.stash.setdefault(_REASONS, {})
+    for package, reason in reasons.items():
+        # The same one is told whichever process ends first: the alphabet has "it was imported
+        # before" in front of what says less.
+        whys[package] = min(whys.get(package, reason), reason)
 
 
 def _packages(given: str, root: Path) -> list[str]:
