@@ -130,10 +130,18 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             modules = "1 module" if count == 1 else f"{count} modules"
             line = f"no shape error in {modules} of {', '.join(sorted(found))}"
     if line:
-        terminalreporter.write_line(f"shapecheck: {line}", red=is_bad)
+        terminalreporter.write_line(f"shapecheck: {line}{_on_rank()}", red=is_bad)
     for package, (reason, _) in sorted(config.stash.get(_REASONS, {}).items()):
         if package not in found:
             terminalreporter.write_line(f"shapecheck: {package} isn't {done}: {reason}", red=True)
+
+
+def _on_rank() -> str:
+    """Return which of several pytest this is, under `torchrun -m pytest`: each tells its own."""
+    from shapecheck import distributed
+
+    rank = distributed.launched()
+    return "" if rank is None else distributed.line([rank])[1:]
 
 
 def _is_off() -> bool:

@@ -43,6 +43,7 @@ LAYERS = {
                 "dims",
                 "dtypes",
                 "config",
+                "distributed",
                 "machine",
                 "parallel",
                 "tensor_spec",

@@ -308,6 +308,21 @@ def test_pytest_without_a_name(project: Path, package: str) -> None:
     assert re.search(rf"\nshapecheck: no shape error in \d modules? of {package}\n", printed)
 
 
+def test_pytest_on_several_ranks(
+    project: Path, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under `torchrun -m pytest` each tells of its own tests; the line says which one it is."""
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    (project / "test_models.py").write_text(
+        f"from {package} import models\n\ndef test_nothing():\n    assert models\n"
+    )
+    printed = run_pytest(project, "test_models.py", f"--shapecheck={package}")
+    assert re.search(
+        rf"\nshapecheck: no shape error in \d modules? of {package} on rank 1 of 2\n", printed
+    )
+
+
 def test_what_workers_say_of_a_package_that_none_has_checked() -> None:
     """Why it isn't is the same, whichever of them ends first."""
     reasons = [
