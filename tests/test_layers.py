@@ -134,7 +134,7 @@ ROOMS = {
         "_changes _findings",
         "annotate check coverage explain record strip trace",
     ),
-    "record": ("rows", "store", "watch", "hook", "script site"),
+    "record": ("rows ranks", "store", "watch", "hook", "script site"),
 }
 LEVEL_OF = {
     package: {room: level for level, line in enumerate(lines) for room in line.split()}
