@@ -130,10 +130,18 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             modules = "1 module" if count == 1 else f"{count} modules"
             line = f"no shape error in {modules} of {', '.join(sorted(found))}"
     if line:
-        terminalreporter.write_line(f"shapecheck: {line}", red=is_bad)
+        terminalreporter.write_line(f"shapecheck: {line}{_on_rank()}", red=is_bad)
     for package, (reason, _) in sorted(config.stash.get(_REASONS, {}).items()):
         if package not in found:
             terminalreporter.write_line(f"shapecheck: {package} isn't {done}: {reason}", red=True)
+
+
+def _on_rank() -> str:
+    """Return which of several pytest this is, under `torchrun -m pytest`: each tells its own."""
+    from shapecheck import distributed
+
+    rank = distributed.launched()
+    return "" if rank is None else distributed.line([rank])[1:]
 
 
 def _is_off() -> bool:
@@ -221,7 +229,11 @@ def _gather(
     known = config.stash.setdefault(_FOUND, {})
     for package, modules in found.items():
         known[package] = sorted({*known.get(package, ()), *modules})
-    config.stash.setdefault(_REASONS, {}).update(reasons)
+    whys = config.stash.setdefault(_REASONS, {})
+    for package, reason in reasons.items():
+        # The same one is told whichever process ends first: the alphabet has "it was imported
+        # before" in front of what says less.
+        whys[package] = min(whys.get(package, reason), reason)
 
 
 def _packages(given: str, root: Path) -> list[str]:

@@ -56,8 +56,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # What a shell, a hook of git or a service may have set, and would change what a process prints.
 _SET_ELSEWHERE = tuple(
-    """COLUMNS FORCE_COLOR GIT_ GITHUB_ LINES MYPY NO_COLOR PYTEST_ADDOPTS PYTHONIOENCODING
-    PYTHONWARNINGS PY_COLORS SHAPECHECK TTY_""".split()
+    """COLUMNS FORCE_COLOR GIT_ GITHUB_ LINES LOCAL_RANK MYPY NO_COLOR PYTEST_ADDOPTS
+    PYTHONIOENCODING PYTHONWARNINGS PY_COLORS RANK SHAPECHECK TTY_ WORLD_SIZE""".split()
 )
 
 

@@ -43,6 +43,7 @@ LAYERS = {
                 "dims",
                 "dtypes",
                 "config",
+                "distributed",
                 "machine",
                 "parallel",
                 "tensor_spec",
@@ -133,7 +134,7 @@ ROOMS = {
         "_changes _findings",
         "annotate check coverage explain record strip trace",
     ),
-    "record": ("rows", "store", "watch", "hook", "script site"),
+    "record": ("rows ranks", "store", "watch", "hook", "script site"),
 }
 LEVEL_OF = {
     package: {room: level for level, line in enumerate(lines) for room in line.split()}

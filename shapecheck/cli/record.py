@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from argparse import REMAINDER, Namespace
 from pathlib import Path
 from types import FrameType
@@ -85,8 +86,11 @@ def run(options: Namespace) -> int:
     command = _command(given)
     if shutil.which(command[0]) is None:
         raise CommandError(f"there is no command {command[0]}")
-    with subprocess.Popen(command, env=environment) as process:
-        code = _wait(process, file)
+    with tempfile.TemporaryDirectory(prefix="shapecheck-", ignore_cleanup_errors=True) as errors:
+        environment[hook.ERRORS] = errors
+        with subprocess.Popen(command, env=environment) as process:
+            code = _wait(process, file)
+        _tell_errors(Path(errors))
     _summarize(file, options)
     return code
 
@@ -138,6 +142,19 @@ def _code_of(process: subprocess.Popen[bytes], seconds: float) -> int | None:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
         return None
+
+
+def _tell_errors(folder: Path) -> None:
+    """Say once what has ended several ranks, as their output has it once for each.
+
+    Not where each rank has a `shapecheck record` of its own, as under `torchrun`.
+    """
+    from shapecheck import distributed
+    from shapecheck.record.ranks import merged
+
+    if distributed.launched() is None:
+        for text in merged(folder):
+            print(f"shapecheck record: {text}", file=sys.stderr)  # noqa: T201
 
 
 def _summarize(file: Path, options: Namespace) -> None:

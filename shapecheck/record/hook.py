@@ -19,6 +19,7 @@ from shapecheck.rewriting import rewrite
 FILE: Final = "SHAPECHECK_RECORD"
 ROOT: Final = "SHAPECHECK_RECORD_ROOT"
 PACKAGES: Final = "SHAPECHECK_RECORD_PACKAGES"
+ERRORS: Final = "SHAPECHECK_RECORD_ERRORS"
 _LIBRARIES: Final = ("site-packages", "dist-packages")
 _PLAIN_OPTIONS: Final = ("-u", "-B", "-O", "-q")
 
@@ -93,10 +94,16 @@ def watched_code(text: str, path: str) -> CodeType:
     return code
 
 
-def start(file: Path, root: Path, packages: tuple[str, ...] = ()) -> RecordingHook:
-    """Watch what is imported from now on, and write what is seen to `file`."""
+def start(
+    file: Path, root: Path, packages: tuple[str, ...] = (), errors: Path | None = None
+) -> RecordingHook:
+    """Watch what is imported from now on, and write what is seen to `file`.
+
+    `errors`: the folder for the error that ends the process, where that is one of several.
+    """
     global put_on, flush
-    recorder = watch.Recorder(file, Path(os.path.realpath(root)) if not packages else Path("/"))
+    named_from = Path(os.path.realpath(root)) if not packages else Path("/")
+    recorder = watch.Recorder(file, named_from, errors)
     put_on, flush = watch.watcher(recorder), recorder.flush
     hook = RecordingHook(Path(os.path.realpath(root)), packages)
     sys.meta_path.insert(0, hook)
@@ -134,7 +141,9 @@ def start_from_environment() -> None:
     package = sys.modules[__name__.partition(".")[0]]
     package.__doc__ = f"{package.__doc__}\nPYTEST_DONT_REWRITE"
     packages = tuple(filter(None, os.environ.get(PACKAGES, "").split(",")))
-    hook = start(Path(file), Path(os.environ.get(ROOT) or Path.cwd()), packages)
+    errors = os.environ.get(ERRORS)
+    root = Path(os.environ.get(ROOT) or Path.cwd())
+    hook = start(Path(file), root, packages, Path(errors) if errors else None)
     at = script_at(sys.orig_argv)
     if at is not None and os.name == "posix" and hook.covers("__main__", sys.orig_argv[at]):
         os.execv(sys.executable, [sys.executable, *watched_command(sys.orig_argv, at)[1:]])

@@ -9,7 +9,8 @@ import os
 import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,7 +42,7 @@ class RecordProblem(Exception):
     """A record that can't be read or written: which file, and why."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Key:
     """A function in a record: its file, its qualified name and the line of its `def`."""
 
@@ -174,30 +175,46 @@ def in_words(calls: int, functions: int) -> str:
 
 
 def load_all(paths: Iterable[Path]) -> dict[Key, Recorded]:
-    """Read records, as those of several hosts, as one; raises `RecordProblem`."""
+    """Read records, as those of several hosts, as one; raises `RecordProblem`.
+
+    Neither the order of the records counts nor which process has written first: functions and calls
+    are sorted, what is the same call in several is one, and a record that is given twice counts
+    once.
+    """
     found: dict[Key, Recorded] = {}
-    for path in paths:
-        for key, one in load(path).items():
-            whole = found.setdefault(key, Recorded(0))
-            whole.calls += one.calls
-            whole.kinds += one.kinds
-    return found
+    kinds: dict[Key, dict[str, Call]] = {}
+    for path in {path.resolve(): path for path in paths}.values():
+        for key, (calls, by_text) in _read(path).items():
+            found.setdefault(key, Recorded(0)).calls += calls
+            known = kinds.setdefault(key, {})
+            for text, call in by_text.items():
+                before = known[text].count if text in known else 0
+                known[text] = replace(call, count=before + call.count)
+    for key, one in found.items():
+        one.kinds = [call for _, call in sorted(kinds[key].items(), key=itemgetter(0))]
+    return dict(sorted(found.items(), key=itemgetter(0)))
 
 
 def load(path: Path) -> dict[Key, Recorded]:
     """Read a record; raises `RecordProblem`."""
+    return load_all([path])
+
+
+def _read(path: Path) -> dict[Key, tuple[int, dict[str, Call]]]:
+    """Read how often each function of a record was called, and its calls by their texts."""
     if not path.is_file():
         raise RecordProblem(f"{path}: there is no such record; `shapecheck record` makes one")
-    found: dict[Key, Recorded] = {}
+    found: dict[Key, tuple[int, dict[str, Call]]] = {}
     try:
         with closing(_open_to_read(path)) as connection:
             connection.text_factory = bytes.decode  # SQLite's own error has the text in it
-            functions = {}
+            functions: dict[int, dict[str, Call]] = {}
             for number, file, name, line, calls in connection.execute("SELECT * FROM functions"):
                 key = Key(rows.name(file), rows.name(name), rows.count(line))
-                functions[number] = found[key] = Recorded(rows.count(calls))
+                functions[number] = {}
+                found[key] = rows.count(calls), functions[number]
             for number, text, count in connection.execute("SELECT * FROM calls"):
-                functions[number].kinds.append(Call(*rows.read(text), rows.count(count)))
+                functions[number][text] = Call(*rows.read(text), rows.count(count))
     except (ValueError, KeyError, TypeError, rows.Malformed):
         raise RecordProblem(f"{path}: is damaged; record into another file") from None
     except UNUSABLE as error:

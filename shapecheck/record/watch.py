@@ -19,6 +19,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
 
+from shapecheck.record import ranks
 from shapecheck.record.rows import MOST_ITEMS, fits
 from shapecheck.record.store import UNUSABLE, Key, RecordProblem, append, in_words
 
@@ -118,10 +119,13 @@ def _repeat(told: int, handler: Callable[..., None]) -> None:
 
 
 class Recorder:
-    """What this process has seen and not yet written; `root` is what files are named from."""
+    """What this process has seen and not yet written; `root` is what files are named from.
 
-    def __init__(self, path: Path, root: Path) -> None:
-        self.path, self.root = path, root
+    `errors` is a folder for the error that ends the process, where that is one of several.
+    """
+
+    def __init__(self, path: Path, root: Path, errors: Path | None = None) -> None:
+        self.path, self.root, self.errors = path, root, errors
         self._watched: list[Watched] = []
         self._by_code: dict[tuple[str, CodeType], Watched] = {}
         self._lock = threading.Lock()
@@ -184,6 +188,8 @@ class Recorder:
     def finish(self) -> None:
         """Write what was seen, at the end of the process, and say so if that can't be."""
         self.flush()
+        if self.errors is not None:
+            ranks.note(self.errors)
         if self.problem is not None:
             sys.stderr.write(f"shapecheck record: {self.problem}\n")
 
@@ -286,7 +292,7 @@ def _wrapped(function: FunctionType, one: Watched, recorder: Recorder) -> Any:
     # torch.jit.script reads the source of the function that is wrapped, and looks up the names in
     # it among the closure's and the globals of the one that wraps.
     shapecheck_call, shapecheck_one, shapecheck_torch = function, one, _torch
-    shapecheck_observed = functools.partial(_observed, function, one, recorder)
+    shapecheck_observed = functools.partial(_observed, one, recorder)
 
     def watched(*args: Any, **kwargs: Any) -> Any:
         if shapecheck_torch.is_compiling():
@@ -294,7 +300,8 @@ def _wrapped(function: FunctionType, one: Watched, recorder: Recorder) -> Any:
         shapecheck_one.count += 1
         if shapecheck_one.count < shapecheck_one.next:
             return shapecheck_call(*args, **kwargs)
-        return shapecheck_observed(args, kwargs)
+        # A decorator above, `@shapecheck` too, may have put itself around the function meanwhile.
+        return shapecheck_observed(shapecheck_call, args, kwargs)
 
     code, cells = watched.__code__, watched.__closure__
     made = FunctionType(code, function.__globals__, function.__name__, None, cells)
@@ -302,9 +309,9 @@ def _wrapped(function: FunctionType, one: Watched, recorder: Recorder) -> Any:
 
 
 def _observed(
-    function: FunctionType,
     one: Watched,
     recorder: Recorder,
+    function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> Any:

@@ -9,9 +9,11 @@ import threading
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, EllipsisType, FunctionType, MethodType
 from typing import Any, Final
 
+from shapecheck import distributed
+from shapecheck.distributed import Rank
 from shapecheck.explain import Message
 from shapecheck.ops.saying import a_function, one_of_kind
 
@@ -21,7 +23,8 @@ class ShapeError(TypeError):
 
     The first line of the text is what the static side says too. `message` has the parts: the text,
     the error code and the notes. `names` holds the sizes of the names that were bound, `words` what
-    torch says of the op, where it fails too.
+    torch says of the op, where it fails too. `rank` is that of the process it was made in, where
+    the program is distributed; it stays the same where the error goes to another process.
 
     Made from a text alone, as who passes exceptions between processes does, it says that text.
 
@@ -37,11 +40,13 @@ class ShapeError(TypeError):
         names: Mapping[str, int] | None = None,
         place: str | None = None,
         words: str = "",
+        rank: Rank | EllipsisType | None = ...,
     ) -> None:
         self.message = Message(message) if isinstance(message, str) else message
         self.names = dict(names or {})
         self.place = place
         self.words = words
+        self.rank = distributed.here() if isinstance(rank, EllipsisType) else rank
         super().__init__(message if isinstance(message, str) else self.told(place))
 
     def told(self, place: str | None) -> str:
@@ -52,6 +57,8 @@ class ShapeError(TypeError):
         lines = [f"{message.text}  [{message.code}]"]
         if place is not None:
             lines.append(f"  at {place}")
+        if self.rank is not None:
+            lines.append(distributed.line([self.rank]))
         lines += [f"  note: {note}" for note in message.notes]
         if self.names:
             lines.append("  here " + ", ".join(f"{k}={v}" for k, v in self.names.items()))
@@ -65,7 +72,7 @@ class ShapeError(TypeError):
         return self.message.code
 
     def __reduce__(self) -> tuple[type[ShapeError], tuple[object, ...]]:
-        return type(self), (self.message, self.names, self.place, self.words)
+        return type(self), (self.message, self.names, self.place, self.words, self.rank)
 
 
 class RaggedWarning(UserWarning):
@@ -100,7 +107,7 @@ class CarriedError(ShapeError, metaclass=_Carried):
     """
 
     def __init__(self, error: ShapeError) -> None:
-        super().__init__(error.message, error.names, error.place, error.words)
+        super().__init__(error.message, error.names, error.place, error.words, error.rank)
         self.error = error
 
     def __reduce__(self) -> Any:
@@ -112,7 +119,7 @@ class CarriedError(ShapeError, metaclass=_Carried):
         Two errors that know each other would keep the tensors of all frames that they went through.
         """
         found = self.error
-        self.error = type(found)(found.message, found.names, found.place, found.words)
+        self.error = type(found)(found.message, found.names, found.place, found.words, found.rank)
         return found
 
 
@@ -209,8 +216,11 @@ def own_fault(where: str, error: Exception) -> None:
     kind = f"{where}: {type(error).__name__}"
     if kind not in _warned:
         _warned.add(kind)
+        rank = distributed.here()
+        on_rank = "" if rank is None else distributed.line([rank])[1:]
         text = (
-            f"shapecheck failed {where} and skipped the check ({type(error).__name__}: {error}); "
+            f"shapecheck failed {where}{on_rank} and skipped the check "
+            f"({type(error).__name__}: {error}); "
             "please report it. SHAPECHECK_DEBUG=1 shows the traceback."
         )
         frame = sys._getframe(1)

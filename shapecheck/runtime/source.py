@@ -22,7 +22,7 @@ from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, debugging,
 
 _OURS: Final = (
     str(Path(__file__).parent) + os.sep,
-    str(Path(__file__).parents[1] / "named") + os.sep,
+    *(str(Path(__file__).parents[1] / name) + os.sep for name in ("named", "record")),
     "<shapecheck",
 )
 _STDLIB: Final = str(Path(ast.__file__).parent) + os.sep

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import signal
 import sqlite3
@@ -9,7 +11,7 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Final
@@ -20,7 +22,7 @@ from repository import ROOT
 
 from shapecheck.cli import main
 from shapecheck.record import watch
-from shapecheck.record.store import Key, RecordProblem, amount, append, create, load
+from shapecheck.record.store import Key, RecordProblem, amount, append, create, load, load_all
 
 PACKAGE: Final = "import torch\n\n\ndef double(x):\n    return x + x\n"
 ENDLESS: Final = """\
@@ -231,6 +233,103 @@ def test_records_of_several_hosts(
     said = capsys.readouterr().out
     assert '+def first(x: Float[torch.Tensor, "b d"])' in said
     assert '+def last(x: Float[torch.Tensor, "b d"])' in said
+
+
+def _call(x: Sequence[int], *y: object) -> str:
+    tensor = ["t", "float32", "cpu", [*x]]
+    return json.dumps([{"x": tensor, "y": [*y, 1, [tensor]]}, tensor, {}], separators=(",", ":"))
+
+
+HOSTS: Final = {
+    "one": {_call((7, 3), "l"): 2, _call((5, 3), "l"): 1},
+    "two": {_call((2, 3), "u"): 1},
+    "three": {_call((5, 3), "l"): 4, _call((7, 3), "l"): 1},
+}
+
+
+def test_the_order_of_records(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says nothing, nor does which process wrote first; the same calls of two hosts are one."""
+    (tmp_path / "pkg.py").write_text("import torch\n\ndef first(x, y):\n    return x\n")
+    monkeypatch.chdir(tmp_path)
+    last = Key("pkg.py", "last", 9), 1, {_call((4, 4), "l"): 1}
+    for host, texts in HOSTS.items():
+        seen = [(Key("pkg.py", "first", 3), sum(texts.values()), texts), last]
+        create(tmp_path / host)
+        for one in seen if host == "one" else seen[::-1]:
+            append(tmp_path / host, [one])
+    found = [load_all(map(Path, order)) for order in itertools.permutations(HOSTS)]
+    found.append(load_all(map(Path, [*HOSTS, "./one", "two"])))  # given twice
+    merged = {
+        "first": (9, [([2, 3], 1), ([5, 3], 5), ([7, 3], 3)]),
+        "last": (3, [([4, 4], 3)]),
+    }
+    for record in found:
+        told = [
+            (key.name, (seen.calls, [(call.args["x"][3], call.count) for call in seen.kinds]))
+            for key, seen in record.items()
+        ]
+        assert told == [*merged.items()]
+    said = set()
+    for order in itertools.permutations(HOSTS):
+        given = [option for host in order for option in ("--record", host)]
+        assert main(["annotate", *given, "pkg.py"]) == 0
+        said.add(capsys.readouterr().out)
+    assert len(said) == 1
+
+
+def test_hosts_that_have_seen_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They prove no more than one of them: a size that two calls have isn't a constant."""
+    (tmp_path / "pkg.py").write_text(SEVERAL)
+    monkeypatch.chdir(tmp_path)
+    calls = [f'["t","float32","cpu",[{size},3]]' for size in (7, 5)]
+    for host in ("one", "other"):
+        create(tmp_path / host)
+        texts = {f'[{{"x":{one}}},{one},{{}}]': 1 for one in calls}
+        append(tmp_path / host, [(Key("pkg.py", "first", 3), 2, texts)])
+    for given in (["one"], ["one", "other"]):
+        options = [option for host in given for option in ("--record", host)]
+        assert main(["annotate", *options, "--from", "record", "pkg.py"]) == 0
+        assert '+def first(x: Float[torch.Tensor, "b d"])' in capsys.readouterr().out
+
+
+CHECKED: Final = """\
+import asyncio, torch
+from shapecheck import Float, ShapeError, shapecheck
+
+@shapecheck
+def same(x: Float[torch.Tensor, "n 3"]) -> Float[torch.Tensor, "n 3"]:
+    return x
+
+@shapecheck
+async def later(x: Float[torch.Tensor, "n 3"]) -> Float[torch.Tensor, "n 3"]:
+    return x
+
+for call in (same, lambda x: asyncio.run(later(x))):
+    for width in (3, 4):
+        try:
+            call(torch.ones(2, width))
+        except ShapeError as error:
+            print(error)
+"""
+
+
+def test_what_is_recorded_is_checked_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """From the first call on, and errors are told of the program's own lines."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    path = tmp_path / "run.py"
+    path.write_text(CHECKED)
+    subprocess.run([sys.executable, "run.py"], check=True)
+    alone = capfd.readouterr().out
+    assert alone.count('is (2 4), declared "n 3": axis 1 is 4, declared 3  [shape]') == 2
+    assert main(["record", "-o", "r.sqlite", "--", sys.executable, "run.py"]) == 0
+    assert capfd.readouterr().out == alone.replace("at run.py:", f"at {path}:")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no limits for a process")

@@ -172,7 +172,7 @@ def _let_through() -> type[ShapeError]:
 
     class CompiledShapeError(ShapeError, dynamo_error()):  # type: ignore[misc]  # a class at run time
         def __str__(self) -> str:  # dynamo adds lines of its own to the arguments
-            return str(ShapeError(self.message, self.names, self.place, self.words))
+            return str(ShapeError(self.message, self.names, self.place, self.words, self.rank))
 
     CompiledShapeError.__name__ = CompiledShapeError.__qualname__ = ShapeError.__name__
     CompiledShapeError.__module__ = ShapeError.__module__

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 import shapecheck.dims as dims
-from shapecheck import explain
+from shapecheck import distributed, explain
 from shapecheck.dims import Sym
 from shapecheck.hints import Operand
 from shapecheck.ops.math import ragged
@@ -156,7 +156,10 @@ def _caution(frame: CallNames, func: object, symbol: Sym) -> None:
     name = str(getattr(func, "__name__", func))
     method = isinstance(func, MethodDescriptorType)
     message = ragged.message(name if method else call_label(place, name), symbol)
-    lines = [f"{message.text}  [{message.code}]", *(f"  note: {note}" for note in message.notes)]
+    rank = distributed.here()
+    on_rank = [] if rank is None else [distributed.line([rank])]
+    notes = [f"  note: {note}" for note in message.notes]
+    lines = [f"{message.text}  [{message.code}]", *on_rank, *notes]
     text = "\n".join(lines)
     seen = _warned.setdefault(place.code.co_filename, {})
     warnings.warn_explicit(text, RaggedWarning, place.code.co_filename, place.line, registry=seen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -9,13 +10,14 @@ import textwrap
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from shapecheck import ShapeError, install_import_hook
+from shapecheck import ShapeError, install_import_hook, pytest_plugin
 
 MODELS = """
     \"\"\"Models.\"\"\"
@@ -304,6 +306,37 @@ def test_pytest_without_a_name(project: Path, package: str) -> None:
     )
     printed = run_pytest(project, "test_models.py", "--shapecheck")
     assert re.search(rf"\nshapecheck: no shape error in \d modules? of {package}\n", printed)
+
+
+def test_pytest_on_several_ranks(
+    project: Path, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under `torchrun -m pytest` each tells of its own tests; the line says which one it is."""
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    (project / "test_models.py").write_text(
+        f"from {package} import models\n\ndef test_nothing():\n    assert models\n"
+    )
+    printed = run_pytest(project, "test_models.py", f"--shapecheck={package}")
+    assert re.search(
+        rf"\nshapecheck: no shape error in \d modules? of {package} on rank 1 of 2\n", printed
+    )
+
+
+def test_what_workers_say_of_a_package_that_none_has_checked() -> None:
+    """Why it isn't is the same, whichever of them ends first."""
+    reasons = [
+        ("it was imported before shapecheck could begin", False),
+        ("these tests don't import it", False),
+        ("there is no such package", True),
+    ]
+    told = set()
+    for order in itertools.permutations(reasons):
+        config: Any = SimpleNamespace(stash=pytest.Stash())
+        for reason in order:
+            pytest_plugin._gather(config, {}, {"pkg": reason})
+        told.add(config.stash[pytest_plugin._REASONS]["pkg"])
+    assert told == {reasons[0]}
 
 
 def test_pytest_where_checks_are_off(
