@@ -6,6 +6,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <frameobject.h>
 
 /* What answers such a question: 1 if it is known, 0 where Python has to look, -1 with an error set. */
 typedef int Answer;
