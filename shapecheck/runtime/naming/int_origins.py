@@ -36,7 +36,7 @@ from shapecheck.runtime.naming.size_expressions import (
     is_rounding,
     returning,
 )
-from shapecheck.runtime.source import users_frame
+from shapecheck.runtime.source import is_users, users_frame
 from shapecheck.shapes import Run
 from shapecheck.shapes import Tensor as Known
 
@@ -565,10 +565,13 @@ def tells(passed: Passed | None) -> bool:
 
 
 def _behind_modes(caller: FrameType) -> FrameType:
-    """Return the user's frame, where a mode such as `torch.device(...)` stands between."""
-    if caller.f_code.co_name == "__torch_function__":
-        return users_frame(caller) or caller
-    return caller
+    """Return the user's frame, or einops', where a mode such as `torch.device(...)` is between."""
+    if caller.f_code.co_name != "__torch_function__":
+        return caller
+    frame: FrameType | None = caller
+    while frame is not None and not is_of_einops(frame.f_code) and not is_users(frame.f_code):
+        frame = frame.f_back
+    return frame or caller
 
 
 def passed_sizes(passed: Passed, frame: CallNames) -> PassedSizes:
