@@ -206,12 +206,6 @@ def shared_out(
     return tuple(kept)
 
 
-def _is_share(dim: DimExpr, whole: DimExpr) -> bool:
-    """Whether a dimension is what a number of which nothing is known leaves of another."""
-    atoms = (Size.of(symbol) for symbol in dims.symbols(dim) if is_open(Size.of(symbol)))
-    return any(dim == dims.floordiv(dims.size_of(whole), atom) for atom in atoms)
-
-
 def _told(given: Sequence[Value]) -> Iterator[Value]:
     """Yield the sizes in an op's arguments, but for tensors."""
     for arg in given:

@@ -205,8 +205,8 @@ class _Finder:
                     self.reads.append(node)
             case ast.Call() if node not in self.calls:
                 self.calls.append(node)
-                for part in node.args if is_rounding(node) else ():
-                    self.follow(part)
+                for arg in node.args if is_rounding(node) else ():
+                    self.follow(arg)
             case ast.Name(id=name) if name not in self.values and name not in self.params:
                 self._variable(name)
             case ast.Subscript(value=value):
