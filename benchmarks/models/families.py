@@ -73,6 +73,7 @@ AXES: Final = {
     "input_features": "batch features frames",
     "x": "batch channels height width",
     "img": "batch channels height width",
+    "input": "batch channels height width",
     "image1": "batch channels height width",
     "image2": "batch channels height width",
 }
@@ -118,6 +119,7 @@ def inputs_of(model: nn.Module, sizes: Sizes, device: str) -> Iterator[Inputs]:
         only(input_ids=ids(), pixel_values=picture),
         only(x=picture),
         only(img=picture),
+        only(input=picture),
         only(x=numbers(batch, channels, long, *area)),
         only(video=numbers(batch, channels, long, *area)),
         only(video=numbers(batch, channels, FRAMES, *area)),
@@ -231,7 +233,7 @@ def _smallest(files: Mapping[str, Sequence[str]], most: int) -> Iterator[str]:
         yield from sorted(names, key=_largeness)[:most]
 
 
-_SMALL: Final = ("test", "nano", "atto", "femto", "pico", "tiny", "small", "mini")
+_SMALL: Final = ("test", "nano", "atto", "femto", "pico", "tiny", "small", "mini", "mobilenet")
 _LARGE: Final = ("large", "xlarge", "huge", "giant", "enormous", "gigantic")
 
 
@@ -274,22 +276,26 @@ def of_torchvision() -> list[Model]:
     return [Model(name, _Torchvision(name)) for name in _smallest(files, 2)]
 
 
-_SMALL_DETECTOR: Final = {"min_size": SIDE, "max_size": 2 * SIDE}
-_SMALL_FILM: Final = {"spatial_size": (SIDE, SIDE), "temporal_size": FRAMES}
+_DETECTOR: Final = {"min_size": SIDE, "max_size": 2 * SIDE}
+_OF_REGIONS: Final = {
+    **_DETECTOR,
+    "rpn_pre_nms_top_n_train": 30, "rpn_pre_nms_top_n_test": 30,
+    "rpn_post_nms_top_n_train": 10, "rpn_post_nms_top_n_test": 10,
+    "box_batch_size_per_image": 8, "box_detections_per_img": 4,
+}  # fmt: skip
 _TORCHVISION: Final[Mapping[str, Mapping[str, Any]]] = {
-    "fasterrcnn": _SMALL_DETECTOR,
-    "fcos": _SMALL_DETECTOR,
-    "keypointrcnn": _SMALL_DETECTOR,
-    "maskrcnn": _SMALL_DETECTOR,
-    "maxvit": {"input_size": (SIDE, SIDE), "partition_size": 2},
-    "mvit": _SMALL_FILM,
-    "retinanet": _SMALL_DETECTOR,
+    "fasterrcnn": _OF_REGIONS,
+    "fcos": _DETECTOR,
+    "inception": {"aux_logits": False, "init_weights": False},
+    "keypointrcnn": _OF_REGIONS,
+    "maskrcnn": _OF_REGIONS,
+    "retinanet": _DETECTOR,
     "vit": {"image_size": SIDE},
 }
 """What models of torchvision are made with, by what their names begin with."""
 
-_SIDES: Final = {"inception": 96, "raft": 128}
-"""Sides of pictures, where a model takes none so small."""
+_SIDES: Final = {"inception": 96, "raft": 128, "video": 32}
+"""Sides of pictures, where a model takes none so small, or too long for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,11 +312,29 @@ class _Torchvision:
         backbone = "weights_backbone" in inspect.signature(builder).parameters
         none = {"weights": None} | ({"weights_backbone": None} if backbone else {})
         made: nn.Module = builder(**none, **own)
-        if ".detection." in builder.__module__:
-            made = Detector(made)
-        side = next((side for start, side in _SIDES.items() if self.name.startswith(start)), SIDE)
-        made.side = side  # type: ignore[assignment]  # of pictures that it takes
+        kind = builder.__module__.split(".")[2]
+        made = {"detection": Detector, "optical_flow": Flow}.get(kind, _as_it_is)(made)
+        sides = (
+            side for word, side in _SIDES.items() if self.name.startswith(word) or word == kind
+        )
+        made.side = next(sides, SIDE)  # type: ignore[assignment]  # of pictures that it takes
         return made
+
+
+def _as_it_is(model: nn.Module) -> nn.Module:
+    return model
+
+
+class Flow(nn.Module):
+    """Has a model make the flow between two pictures better twice, and not twelve times."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, image1: Tensor, image2: Tensor) -> Any:
+        """Return the flow after each round."""
+        return self.inner(image1, image2, num_flow_updates=2)
 
 
 class Detector(nn.Module):

@@ -135,3 +135,15 @@ def test_an_axis_that_is_cut_otherwise_keeps_to_its_sizes() -> None:
         return said(x.view(b, h // k, h // (h // k), w)), said(x.view(b, b // k * k, -1, w))
 
     assert f(torch.rand(4, 8, 3)) == (("b", None, None, "w"), ("b", None, None, "w"))
+
+
+def test_what_is_left_is_equal_to_a_name_by_chance() -> None:
+    @shapecheck
+    def f(x: Float[Tensor, "b s d"], y: Float[Tensor, "n m"]) -> Tensor:
+        b, s, d = x.shape
+        n, m = y.shape
+        x = x.view(b, s // SETTINGS.side, SETTINGS.side, d)
+        return x.view(b, n, m)
+
+    for m in (3, 4, 6, 8):  # s//4 is 4
+        assert f(torch.rand(2, 16, 6), torch.rand(96 // m, m)).shape == (2, 96 // m, m)
