@@ -313,16 +313,13 @@ class _Torchvision:
         none = {"weights": None} | ({"weights_backbone": None} if backbone else {})
         made: nn.Module = builder(**none, **own)
         kind = builder.__module__.split(".")[2]
-        made = {"detection": Detector, "optical_flow": Flow}.get(kind, _as_it_is)(made)
+        if kind in _AROUND:
+            made = _AROUND[kind](made)
         sides = (
             side for word, side in _SIDES.items() if self.name.startswith(word) or word == kind
         )
         made.side = next(sides, SIDE)  # type: ignore[assignment]  # of pictures that it takes
         return made
-
-
-def _as_it_is(model: nn.Module) -> nn.Module:
-    return model
 
 
 class Flow(nn.Module):
@@ -353,6 +350,13 @@ class Detector(nn.Module):
             "keypoints": x.new_full((1, 17, 3), 20.0),
         }
         return self.inner([*x], [one for _ in x] if self.training else None)
+
+
+_AROUND: Final[Mapping[str, Callable[[nn.Module], nn.Module]]] = {
+    "detection": Detector,
+    "optical_flow": Flow,
+}
+"""What gives models what they want, by the folder of torchvision that they are in."""
 
 
 def of_vit_pytorch() -> list[Model]:
