@@ -109,8 +109,8 @@ planted: $(INSTALLED) ## Plant mistakes in public repositories, count which are 
 annotated: $(INSTALLED) ## Annotate public repositories, and count what gets a shape: ANNOTATED=folder/of/checkouts
 	$(BIN)/python benchmarks/annotated/run.py $(ANNOTATED) $(ANNOTATED_ARGS)
 
-models: $(INSTALLED) ## Run models of other libraries with names and without: MODELS="transformers timm", MODELS_PYTHON=python that has them
-	PYTHONPATH=.:benchmarks $(or $(MODELS_PYTHON),$(BIN)/python) benchmarks/models/run.py $(or $(MODELS),transformers timm) $(MODELS_ARGS)
+models: $(INSTALLED) ## Run models of other libraries with names and without: MODELS="timm vit_pytorch", MODELS_PYTHON=python that has them
+	PYTHONPATH=.:benchmarks $(or $(MODELS_PYTHON),$(BIN)/python) benchmarks/models/run.py $(or $(MODELS),transformers timm torchvision vit_pytorch) $(MODELS_ARGS)
 
 posted: $(INSTALLED) ## Print how many of the bugs that people posted are found (ASIDE=1: those kept aside too)
 	PYTHONPATH=tests $(BIN)/python benchmarks/posted_shares.py $(if $(ASIDE),--aside)

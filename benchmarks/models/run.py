@@ -3,12 +3,13 @@
     python benchmarks/models/run.py FAMILY ... [--only WORD ...] [--most N] [--jobs N]
                                     [--json PATH] [--device D]
 
-FAMILY is transformers, timm or vit_pytorch, each of which has to be installed. Its models are made
-small and at random, as far as they can be. Each is called and differentiated twice without names:
-where that gives the same, once more with the names of what it is given, `batch`, `time`, `height`.
-What it gives, its gradients, what it raises and its warnings must be the same then. Two traces, of
-other sizes, say which axes keep a name of the input's, and whether any gets another one where
-sizes are others. The ratio is that of the processor time of a call, with names and without, warm.
+FAMILY is transformers, timm, torchvision or vit_pytorch, each of which has to be installed. Its
+models are made small and at random, as far as they can be. Each is called and differentiated twice
+without names: where that gives the same, once more with the names of what it is given, `batch`,
+`time`, `height`. What it gives, its gradients, what it raises and its warnings must be the same
+then. Two traces, of other sizes, say which axes keep a name of the input's, and whether any gets
+another one where sizes are others. The ratio is that of the processor time of a call, with names
+and without, warm.
 
 The exit status is 1 where the names change anything.
 """
@@ -34,7 +35,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
-from families import ANOTHER, AXES, FAMILIES, FIRST, OTHERS, Inputs, Model, Sizes, inputs_of
+from families import ANOTHER, FAMILIES, FIRST, OTHERS, Inputs, Model, Sizes, axes_of, inputs_of
 from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
@@ -220,7 +221,7 @@ def judged(model: Model, device: str) -> Outcome:
     if given is None:
         outcome.skipped = "no inputs fit"
         return outcome
-    annotations = {name: AXES[name] for name in given}
+    annotations = axes_of(given)
     plain, again = step(made, given), step(made, given)
     if plain.differences(again):
         outcome.skipped = "not the same twice"

@@ -19,7 +19,7 @@ from shapecheck.dims import (
     is_name,
     size_of,
 )
-from shapecheck.dims.origins import ElementsOf
+from shapecheck.dims.origins import AnyNumber, ElementsOf
 from shapecheck.ops.call import Call, DType, Value, as_dim, as_tensor, replace, rule
 from shapecheck.ops.saying import written
 from shapecheck.shapes import Item, Mismatch, Run, Shape, Tensor, dim_of, has_run, mismatch
@@ -455,7 +455,9 @@ def _refuse_scrambling(
         if is_shift and not _are_of_one_kind(left):
             return
     for owner, factor in moved:
-        if not dims.symbols(factor) or _loose(factor) or _is_twice(call, factor, right):
+        if not dims.symbols(factor) or _loose(factor) or _is_open(factor):
+            continue
+        if _is_twice(call, factor, right):
             continue
         if call.facts.same(factor, 1):
             continue
@@ -571,6 +573,11 @@ def _are_of_one_kind(sizes: Sequence[IntSize]) -> bool:
 def _loose(size: IntSize) -> bool:
     """Whether something that isn't known is in a size."""
     return any(symbol.kind is Kind.UNKNOWN for symbol in dims.symbols(size))
+
+
+def _is_open(size: IntSize) -> bool:
+    """Whether a number is in a size that may be another one next time: then it is equal by chance."""
+    return any(isinstance(symbol.origin, AnyNumber) for symbol in dims.symbols(size))
 
 
 def _rounded(size: IntSize) -> bool:

@@ -9,7 +9,7 @@ was followed counts only if it comes to the very number that is passed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Final, TypeGuard
@@ -33,9 +33,10 @@ from shapecheck.runtime.naming.size_expressions import (
     call_place,
     handed,
     is_len,
+    is_rounding,
     returning,
 )
-from shapecheck.runtime.source import users_frame
+from shapecheck.runtime.source import is_users, users_frame
 from shapecheck.shapes import Run
 from shapecheck.shapes import Tensor as Known
 
@@ -104,7 +105,19 @@ values, what decides what the function was given, and records."""
 Outer = tuple[Any, ...]
 """What decides what a function was given: a `Handed`, the same of the caller or None, records."""
 Told = Any
-"""What is known of an argument: a dimension, a tuple of such, or None."""
+"""What is known of an argument: a dimension, a tuple of such, a `Share`, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What is known of a size that is computed with numbers of which nothing is known.
+
+    It is made of the dimensions in `of`: `h // self.patch`. Of `b * c * (h // self.patch)`,
+    `factor` is `b*c`.
+    """
+
+    of: frozenset[DimExpr]
+    factor: DimExpr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +238,7 @@ class PassedSizes:
                     and actual >= 0
                     and text in (ast.dump(left), ast.dump(right))
                 ):
-                    if self._tell(lower) is None:
+                    if not _is_dim(self._tell(lower)):
                         self.starts[text] = any_number(actual)
 
     def lists(self, count: int) -> bool:
@@ -241,17 +254,26 @@ class PassedSizes:
 
     def computed(self) -> frozenset[int]:
         """Return which sizes are written as arithmetic, `x.view(b, h // w, w)`, from the end."""
+        return frozenset(at for at, node in self._sizes() if self._is_computed(node))
+
+    def shares(self) -> dict[int, Share]:
+        """Return what is known of sizes that are computed with numbers, by place from the end."""
+        told = ((at, self._tell(node)) for at, node in self._sizes() if self._is_computed(node))
+        return {at: one for at, one in told if isinstance(one, Share)}
+
+    def _sizes(self) -> Iterator[tuple[int, ast.expr]]:
+        """Yield the sizes that are given to a `view`, with the place of each from the end."""
         nodes = self.place.call.args if isinstance(self.place.call, ast.Call) else []
         if len(nodes) == 1 and isinstance(nodes[0], ast.Tuple | ast.List):
             nodes = nodes[0].elts
-        found = set()
         for at, node in enumerate(reversed(nodes)):
             if isinstance(node, ast.Starred):
                 break
-            values = self.place.values.get(node.id, ()) if isinstance(node, ast.Name) else ()
-            if isinstance(node, ast.BinOp) or any(isinstance(v, ast.BinOp) for v, _ in values):
-                found.add(-1 - at)
-        return frozenset(found)
+            yield -1 - at, node
+
+    def _is_computed(self, node: ast.expr) -> bool:
+        values = self.place.values.get(node.id, ()) if isinstance(node, ast.Name) else ()
+        return isinstance(node, ast.BinOp) or any(isinstance(_part(*v), ast.BinOp) for v in values)
 
     def _given(
         self, call: ast.Call, count: int, kwargs: Mapping[str, Any], names: Sequence[str]
@@ -289,15 +311,17 @@ class PassedSizes:
         if node in self.place.index:
             return self._read(node)
         if node in self.place.called:
-            return self._returned(self.place.called[node], None)
+            returned = self._returned(self.place.called[node], None)
+            return self._rounded(node, depth + 1) if returned is None else returned
         if self.starts and ast.dump(node) in self.starts:
             return self.starts[ast.dump(node)]
         match node:
             case ast.Constant(value=int(number)) if not isinstance(number, bool):
                 return number
             case ast.Name(id=name) if name in self.place.values:
-                found = (self._assigned(one, depth + 1) for one in self.place.values[name])
-                return next((one for one in found if one is not None), None)
+                known = [self._assigned(one, depth + 1) for one in self.place.values[name]]
+                known.sort(key=lambda one: isinstance(one, Share))
+                return next((one for one in known if one is not None), None)
             case ast.Name(id=name):
                 return self._parameter(name)
             case ast.Tuple() | ast.List():
@@ -311,11 +335,19 @@ class PassedSizes:
             case ast.BinOp(left=left, op=op, right=right):
                 return _computed(op, self._tell(left, depth + 1), self._tell(right, depth + 1))
             case ast.IfExp(body=body, orelse=orelse):
-                return _surely((one, self._tell(one, depth + 1)) for one in (body, orelse))
+                both = [(one, self._tell(one, depth + 1)) for one in (body, orelse)]
+                sure = _surely(both)
+                return _share(*(told for _, told in both)) if sure is None else sure
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return _computed(ast.Sub(), 0, self._tell(operand, depth + 1))
             case _:
                 return None
+
+    def _rounded(self, node: ast.expr, depth: int) -> Told:
+        """Return what a number is made of that a call such as `ceil(h / 2)` gives."""
+        if not is_rounding(node):
+            return None
+        return _share(*(self._tell(arg, depth) for arg in node.args))
 
     def _assigned(self, assigned: Assigned, depth: int) -> Told:
         """Return what a variable got, None where that branch wasn't taken."""
@@ -533,10 +565,13 @@ def tells(passed: Passed | None) -> bool:
 
 
 def _behind_modes(caller: FrameType) -> FrameType:
-    """Return the user's frame, where a mode such as `torch.device(...)` stands between."""
-    if caller.f_code.co_name == "__torch_function__":
-        return users_frame(caller) or caller
-    return caller
+    """Return the user's frame, or einops', where a mode such as `torch.device(...)` is between."""
+    if caller.f_code.co_name != "__torch_function__":
+        return caller
+    frame: FrameType | None = caller
+    while frame is not None and not is_of_einops(frame.f_code) and not is_users(frame.f_code):
+        frame = frame.f_back
+    return frame or caller
 
 
 def passed_sizes(passed: Passed, frame: CallNames) -> PassedSizes:
@@ -627,7 +662,7 @@ def _is_dim(told: Told) -> TypeGuard[DimExpr]:
 
 def _computed(op: ast.operator, left: Told, right: Told) -> Told:
     if not _is_dim(left) or not _is_dim(right):
-        return None
+        return _share(left, right, factor=isinstance(op, ast.Mult))
     a, b = size_of(left), size_of(right)
     match op:
         case ast.Add():
@@ -639,7 +674,30 @@ def _computed(op: ast.operator, left: Told, right: Told) -> Told:
         case ast.FloorDiv() if b != 0:
             return dims.floordiv(a, b)
         case _:
-            return None
+            return _share(left, right)
+
+
+def _share(*told: Told, factor: bool = False) -> Share | None:
+    """Return what is known of a number that is made of others; `factor`: it is their product."""
+    of = frozenset[DimExpr]()
+    known = list[DimExpr]()
+    for one in told:
+        if isinstance(one, Share):
+            of |= one.of
+            known += () if one.factor is None else (one.factor,)
+        elif _is_dim(one):
+            of |= {one} if dims.symbols(one) else frozenset()
+            known.append(one)
+    product = dims.product(map(size_of, known)) if factor and known else None
+    return Share(of, product) if of else None
+
+
+def _part(node: ast.expr, at: int | None) -> ast.expr:
+    """Return the expression that is one item of what is assigned, if it stands there by itself."""
+    if at is None or not isinstance(node, ast.Tuple | ast.List):
+        return node
+    items = [one for one in node.elts if not isinstance(one, ast.Starred)]
+    return items[at] if len(items) == len(node.elts) and at < len(items) else node
 
 
 def _fitted(actual: Any, told: Told, values: Mapping[Sym, int], least: int | None = None) -> Any:
@@ -654,7 +712,7 @@ def _fitted(actual: Any, told: Told, values: Mapping[Sym, int], least: int | Non
         return [_fitted(one, dim, values, least) for one, dim in zip(actual, told, strict=True)]
     if least is not None and type(actual) is int and actual < least:
         return actual
-    if type(actual) is not int or told is None or isinstance(told, int | tuple):
+    if type(actual) is not int or told is None or isinstance(told, int | tuple | Share):
         return actual
     return told if value_of(told, values) == actual else actual
 

@@ -46,6 +46,7 @@ from shapecheck.runtime.naming.regroup import (
     crossed,
     in_place,
     regrouped,
+    shared_out,
     solved,
     split_by_numbers,
 )
@@ -455,6 +456,7 @@ def _regrouped(asked: Question, outcome: object, result: torch.Tensor) -> Record
         found = crossed(found, told, sizes, values, cutting)
         computed = asked.passed.computed()
         found = split_by_numbers(before, found, sizes, values, asked.given, computed)
+        found = shared_out(before, found, sizes, values, asked.passed.shares())
     return record(found, sizes, values, inserted)
 
 

@@ -19,6 +19,7 @@ from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
 from shapecheck.dims.origins import Mixed, OfSize
 from shapecheck.ops import Value
 from shapecheck.runtime.naming.facts import mixed, value_of
+from shapecheck.runtime.naming.int_origins import Share, any_number, numbers
 from shapecheck.shapes import Shape, Tensor
 
 REGROUPING: Final[frozenset[Any]] = frozenset(
@@ -51,6 +52,16 @@ def regrouped(
     found = _ones(source, known, targets, sizes)
     cutting: set[int] = set()
     factors, restored = _restored(_factors(source, known), known)
+    for whole, group in _groups(factors, sizes):
+        _name(whole, group, found, sizes, known, restored)
+        cutting |= set(group) if len(whole) > 1 and len(group) > 1 else set()
+    return tuple(found), known, frozenset(cutting)
+
+
+def _groups(
+    factors: Sequence[Factor], sizes: Sequence[int]
+) -> Iterator[tuple[Sequence[Factor], list[int]]]:
+    """Yield the fewest neighbours that have one product before and after: factors, and places."""
     places = [index for index, size in enumerate(sizes) if size != 1]
     i = j = 0
     while i < len(factors) and j < len(places):
@@ -65,11 +76,8 @@ def regrouped(
                 right *= sizes[places[j]]
                 j += 1
             else:
-                return tuple(found), known, frozenset(cutting)
-        group = [places[p] for p in range(start, j)]
-        _name(factors[first:i], group, found, sizes, known, restored)
-        cutting |= set(group) if i - first > 1 and len(group) > 1 else set()
-    return tuple(found), known, frozenset(cutting)
+                return
+        yield factors[first:i], places[start:j]
 
 
 def _name(
@@ -101,6 +109,7 @@ def solved(known: Value, operands: Sequence[Tensor], given: Sequence[Value] = ()
     if not isinstance(known, Tensor):
         return known
     there: set[object] = {item for one in operands for item in one.shape.dims}
+    there.update(part for item in [*there] if isinstance(item, Composite) for part in item.parts)
     there.update(_told(given))
     items = (
         dims.unknown() if isinstance(item, Size) and not item.symbol and item not in there else item
@@ -158,6 +167,42 @@ def split_by_numbers(
             for beside in (axis - 1, axis + 1):
                 if 0 <= beside < len(kept) and isinstance(wanted[beside], int):
                     kept[beside] = kept[beside] if wanted[beside] == -1 else sizes[beside]
+    return tuple(kept)
+
+
+def shared_out(
+    source: Sequence[DimExpr],
+    found: Sequence[DimExpr],
+    sizes: Sequence[int],
+    known: dict[Sym, int],
+    shares: Mapping[int, Share],
+) -> tuple[DimExpr, ...]:
+    """Return a regrouping's dimensions with what numbers of which nothing is known leave of some.
+
+    `h` as `(h // self.patch, self.patch)` is `h//<8>` and 8, whatever these numbers are, and
+    `b c h` as `(b * c * self.rows, self.patch)` is `(b c h//<8>)`. `shares` are what is known of
+    such sizes, by their place from the end.
+    """
+    kept = list(found)
+    for whole, places in _groups(_factors(source, known), sizes) if shares else ():
+        mine = [place for place in places if place - len(sizes) in shares]
+        *ahead, (dim, size, _) = whole
+        others = prod(sizes[place] for place in places if place not in mine)
+        if len(mine) != 1 or len(places) < 2 or size % others or isinstance(dim, int):
+            continue
+        share = shares[mine[0] - len(sizes)]
+        if not ahead:
+            is_that = share.of == {dim} and isinstance(kept[mine[0]], int)
+        else:
+            product = dims.product(dims.size_of(part) for part, _, _ in ahead)
+            is_that = mine[0] == places[0] and share.factor == product
+        if is_that:
+            number = any_number(others)
+            known.update(numbers([number]))
+            left = dims.floordiv(dims.size_of(dim), number)
+            for place in places:
+                kept[place] = sizes[place] if mixed(kept[place]) is not None else kept[place]
+            kept[mine[0]] = dims.merge([*(part for part, _, _ in ahead), left])
     return tuple(kept)
 
 

@@ -205,6 +205,8 @@ class _Finder:
                     self.reads.append(node)
             case ast.Call() if node not in self.calls:
                 self.calls.append(node)
+                for arg in node.args if is_rounding(node) else ():
+                    self.follow(arg)
             case ast.Name(id=name) if name not in self.values and name not in self.params:
                 self._variable(name)
             case ast.Subscript(value=value):
@@ -261,6 +263,7 @@ def _inside(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 
 _WHOLE: Final = 1 << 20
+_ROUNDING: Final = frozenset(("abs", "ceil", "floor", "int", "max", "min", "round"))
 
 
 def _place_in(target: ast.expr, name: str) -> int | None:
@@ -289,6 +292,14 @@ def _reads(node: ast.expr) -> bool:
             return len(args) < 2
         case _:
             return is_len(node)
+
+
+def is_rounding(node: ast.expr) -> TypeGuard[ast.Call]:
+    """Whether an expression makes a whole number of others: `math.ceil(h / 2)`, `int(...)`."""
+    match node:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), keywords=[]):
+            return name in _ROUNDING
+    return False
 
 
 def is_len(node: ast.AST) -> bool:

@@ -61,3 +61,18 @@ def test_functions(sizes: tuple[int, ...]) -> None:
     assert split == ("b", "c", None, None, "w")
     assert reduced == ("b", "c", "h//2", "w")
     assert repeated == ("b", None)
+
+
+@shapecheck.shapecheck
+def on_device(x: Float[Tensor, "b c h w"], token: Tensor) -> list[Any]:
+    b = x.shape[0]
+    with torch.device("cpu"):
+        cut, repeated = rearrange(x, PATCHES, p=4, q=4), repeat(token, "n -> b n", b=b)
+    return [dims_of(cut), dims_of(repeated)]
+
+
+@in_columns
+def test_behind_another_mode() -> None:
+    cut, repeated = on_device(torch.rand(2, 3, 8, 12), torch.rand(5))
+    assert cut == ("b", "h//4", "w//4", "(4 4 c)")
+    assert repeated == ("b", None)
