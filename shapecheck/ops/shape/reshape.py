@@ -576,7 +576,7 @@ def _loose(size: IntSize) -> bool:
 
 
 def _is_open(size: IntSize) -> bool:
-    """Whether a number is in a size that may be another one next time: then it is equal by chance."""
+    """Whether a number is in a size that may be another next time: it is equal by chance only."""
     return any(isinstance(symbol.origin, AnyNumber) for symbol in dims.symbols(size))
 
 

@@ -207,8 +207,12 @@ class ValueFacts(Facts):
         return True
 
     def _reordered(self, a: Sequence[IntSize], b: Sequence[IntSize]) -> bool:
-        """Whether parts stand in another order; a number may be the size of a name."""
-        named = {part for part in a if not isinstance(part, int)}
+        """Whether parts stand in another order; a number may be the size of a name.
+
+        What a number leaves of an axis may be ahead of it, or behind: `(h//2 2)` is `h` put
+        together again, as `(2 h//2)` may be.
+        """
+        named = {part for part in a if isinstance(part, Size) and part.symbol is not None}
         sizes = (sorted(map(self._number, parts)) for parts in (a, b))
         return not named.isdisjoint(b) and next(sizes) == next(sizes)
 

@@ -108,6 +108,10 @@ Told = Any
 """What is known of an argument: a dimension, a tuple of such, a `Share`, or None."""
 
 
+Cut = tuple[dims.Composite, Sequence[int], Sequence[int]]
+"""A dimension that einops cuts, the axes that this gives, and which of them are mere numbers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """What is known of a size that is computed with numbers of which nothing is known.
@@ -127,7 +131,8 @@ class PassedSizes:
     `records` are what the readings were of; `frame` is the call whose parameters count. `outer` is
     the call that led to the function, which gives it what is in `given`. `starts` are numbers of
     which only the places are known where they are passed, by how they are written. `returned` is
-    what functions return that are called for a size.
+    what functions return that are called for a size. `cuts` is
+    what einops cuts.
     """
 
     place: CallPlace
@@ -137,6 +142,7 @@ class PassedSizes:
     given: Mapping[str, ast.expr] = field(default_factory=dict)
     starts: dict[str, Size] = field(default_factory=dict)
     returned: tuple[tuple[PassedSizes, Sequence[ast.expr]] | None, ...] = ()
+    cuts: list[Cut] = field(default_factory=list)
 
     def values(self) -> dict[Sym, int]:
         """Return the values of all symbols in what is told."""
@@ -207,13 +213,21 @@ class PassedSizes:
             told[at] = lengths[axis]
         for item, (known, left) in zip(tensor.shape.dims, place.parts, strict=False):
             whole = None if isinstance(item, Run) or _unclear(item) else item
-            beside = [lengths[axis] for axis in known]
             for axis in known:
                 told[axis] = lengths[axis]
+            if any(isinstance(lengths[axis], Share) for axis in known):
+                continue  # they are made of other axes
             for axis in left:
-                for part in beside:
-                    whole = _computed(ast.FloorDiv(), whole, part)
+                for part in known:
+                    length = lengths[part]
+                    if not _is_dim(length):
+                        length = self.starts.setdefault(f"axis {part}", any_number(sizes[part]))
+                    whole = _computed(ast.FloorDiv(), whole, length)
                 told[axis] = whole
+            if isinstance(item, dims.Composite) and left:
+                unnamed = [axis for axis in known if not _is_named(lengths[axis])]
+                self.cuts.append((item, sorted((*known, *left)), unnamed))
+        values = {**values, **numbers([*self.starts.values()])}
         fitted = _fitted(sizes, tuple(told), values, 0)
         return [tensor, fitted, *args[2:]], dict(kwargs), _is_sure(fitted, tuple(told))
 
@@ -263,7 +277,8 @@ class PassedSizes:
 
     def _sizes(self) -> Iterator[tuple[int, ast.expr]]:
         """Yield the sizes that are given to a `view`, with the place of each from the end."""
-        nodes = self.place.call.args if isinstance(self.place.call, ast.Call) else []
+        call, is_einops = self.place.call, isinstance(self.place, RecipePlace)
+        nodes = call.args if isinstance(call, ast.Call) and not is_einops else []
         if len(nodes) == 1 and isinstance(nodes[0], ast.Tuple | ast.List):
             nodes = nodes[0].elts
         for at, node in enumerate(reversed(nodes)):
@@ -645,6 +660,10 @@ def _surely(found: Iterable[tuple[ast.expr | None, Told]]) -> Told:
     """
     known = [told for node, told in found if not isinstance(node, ast.Constant)]
     return known[0] if known and all(one == known[0] for one in known) else None
+
+
+def _is_named(told: Told) -> bool:
+    return _is_dim(told) and bool(dims.symbols(told))
 
 
 def _item(whole: Told, at: int | slice | None) -> Told:

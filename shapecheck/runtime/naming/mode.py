@@ -44,6 +44,7 @@ from shapecheck.runtime.naming.records import Record, Table, record, sizes_of
 from shapecheck.runtime.naming.regroup import (
     REGROUPING,
     crossed,
+    cut_by_numbers,
     in_place,
     regrouped,
     shared_out,
@@ -457,6 +458,7 @@ def _regrouped(asked: Question, outcome: object, result: torch.Tensor) -> Record
         computed = asked.passed.computed()
         found = split_by_numbers(before, found, sizes, values, asked.given, computed)
         found = shared_out(before, found, sizes, values, asked.passed.shares())
+        found = cut_by_numbers(found, sizes, values, asked.passed.cuts)
     return record(found, sizes, values, inserted)
 
 

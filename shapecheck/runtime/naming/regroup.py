@@ -19,7 +19,7 @@ from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym
 from shapecheck.dims.origins import Mixed, OfSize
 from shapecheck.ops import Value
 from shapecheck.runtime.naming.facts import mixed, value_of
-from shapecheck.runtime.naming.int_origins import Share, any_number, numbers
+from shapecheck.runtime.naming.int_origins import Cut, Share, any_number, numbers
 from shapecheck.shapes import Shape, Tensor
 
 REGROUPING: Final[frozenset[Any]] = frozenset(
@@ -89,13 +89,13 @@ def _name(
     restored: bool,
 ) -> None:
     """Name the axes of one group of equal product."""
-    if len(group) == 1 and len(places) == 1:
+    if len(places) == 1:
         if restored:
-            found[places[0]] = group[0][0]
+            found[places[0]] = dims.merge(dim for dim, _, _ in group)
         return
     merging = len(places) < len(group) or all(merged for _, _, merged in group)
     plain = all(_is_bare(dim) for dim, _, _ in group)
-    if len(group) < 2 or len(places) < 2 or plain or not merging:
+    if len(group) < 2 or plain or not merging:
         return
     _mark(tuple((dim, size) for dim, size, _ in group), places, found, sizes, known)
 
@@ -204,6 +204,27 @@ def shared_out(
                 kept[place] = sizes[place] if mixed(kept[place]) is not None else kept[place]
             kept[mine[0]] = dims.merge([*(part for part, _, _ in ahead), left])
     return tuple(kept)
+
+
+def cut_by_numbers(
+    found: Sequence[DimExpr], sizes: Sequence[int], known: dict[Sym, int], cuts: Sequence[Cut]
+) -> tuple[DimExpr, ...]:
+    """Return a regrouping's dimensions with what einops cuts marked where sizes say another thing.
+
+    `(h//4 4)` as `(w h)`, where 4 is given for `w`, holds pieces of both. If `h//4` is 4 as well,
+    its parts seem to be there again.
+    """
+    kept = list(found)
+    for whole, axes, unnamed in cuts:
+        places = [axis for axis in axes if sizes[axis] != 1]
+        if len(places) > 1 and any(_is_computed(kept[axis]) for axis in unnamed):
+            parts = [(dim, size) for dim, size, _ in _factors([whole], known)]
+            _mark(tuple(parts), places, kept, sizes, known)
+    return tuple(kept)
+
+
+def _is_computed(dim: DimExpr) -> bool:
+    return isinstance(dim, Size) and dim.symbol is None
 
 
 def _told(given: Sequence[Value]) -> Iterator[Value]:

@@ -76,3 +76,67 @@ def test_behind_another_mode() -> None:
     cut, repeated = on_device(torch.rand(2, 3, 8, 12), torch.rand(5))
     assert cut == ("b", "h//4", "w//4", "(4 4 c)")
     assert repeated == ("b", None)
+
+
+class Side:
+    """A number that no parameter has."""
+
+    side = 2
+
+
+def in_blocks(x: Tensor, n: int) -> Tensor:
+    y = rearrange(x, "b (h s) d -> (b h) s d", s=n)
+    return rearrange(y.exp(), "(b h) s d -> b (h s) d", h=x.shape[1] // n)
+
+
+def in_grids(x: Tensor, n: int) -> Tensor:
+    y = rearrange(x, "b (s h) d -> (b h) s d", s=n)
+    return rearrange(y.exp(), "(b h) s d -> b (s h) d", h=x.shape[1] // n)
+
+
+@in_columns
+@pytest.mark.parametrize("time", [2, 4, 8, 12])
+@pytest.mark.parametrize("n", [Side.side, None])
+def test_blocks_and_grids(time: int, n: int | None) -> None:
+    """As CrossFormer and MaxViT have them: what is cut and put together again is the same axis."""
+
+    @shapecheck.shapecheck
+    def beside(x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t d"]:
+        return in_blocks(x, n or Side.side) + in_grids(x, n or Side.side) + x
+
+    @shapecheck.shapecheck
+    def one_in_another(x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t d"]:
+        k = n or Side.side
+        return in_grids(in_blocks(x, k), k) + in_blocks(in_grids(x, k), k) + x
+
+    @shapecheck.shapecheck
+    def by_literals(x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t d"]:
+        blocks = rearrange(x, "b (h s) d -> b h s d", s=2)
+        grids = rearrange(x, "b (s h) d -> b h s d", s=2)
+        return rearrange(blocks, "b h s d -> b (h s) d") + rearrange(grids, "b h s d -> b (s h) d")
+
+    for function in (beside, one_in_another, by_literals):
+        for _ in range(2):
+            assert function(torch.rand(3, time, 5)).shape == (3, time, 5)
+
+
+@in_columns
+@pytest.mark.parametrize("height", [8, 16, 24])
+def test_a_number_is_no_axis_that_has_its_size(height: int) -> None:
+    """Of `(height//4 4)` as `(s h)`, 4 for `s`, `s` isn't `height//4` where that is 4 as well."""
+
+    class Grid(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.blocks = Rearrange("b (h s) -> b h s", s=4)
+            self.back = Rearrange("b h s -> b (h s)")
+            self.grid = Rearrange("b (s h) -> b s h", s=4)
+
+        def forward(self, x: Tensor) -> Any:
+            x = self.back(self.blocks(x))
+            return dims_of(x), dims_of(self.grid(x))
+
+    with shapecheck.watch(model := Grid(), {"x": "batch height"}):
+        merged, cut = model(torch.rand(2, height))
+    assert merged == ("batch", "(height//4 4)")
+    assert "height//4" not in cut
