@@ -16,6 +16,7 @@ from torch import Tensor
 
 from shapecheck import dims_of
 from shapecheck.rewriting import rewrite
+from shapecheck.runtime.naming import by_names, mode
 from shapecheck.runtime.naming.call_names import state
 
 Names = dict[str, set[tuple[str | None, ...]]]
@@ -118,22 +119,48 @@ def sized(sizes: tuple[int, ...]) -> Arguments:
     return Arguments(lambda name: next(asked), lambda group: (next(asked),))
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
+def called(made: ModuleType, sizes: tuple[int, ...]) -> None:
+    """Call what a program is about with tensors of the given sizes."""
+    seed(0)
+    function, cls = entry(made)
+    arguments = sized(sizes)
+    if cls is None:
+        function(**arguments.of(function))
+        return
+    own = arguments.of(cls.__init__) if "__init__" in vars(cls) else {}
+    arguments.self = cls(**own)
+    function(self=arguments.self, **arguments.of(function))
+
+
+every = pytest.mark.parametrize("case", cases(), ids=lambda case: case.id)
+
+
+@every
 def test_names_are_the_same_for_all_sizes(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
     runs: list[Names] = []
     for at, sizes in enumerate(SIZES):
-        seed(0)
         seen: Names = {}
-        made = watched(case.right, seen, f"<names_{case.id}_{at}>")
-        function, cls = entry(made)
-        arguments = sized(sizes)
-        if cls is not None:
-            own = arguments.of(cls.__init__) if "__init__" in vars(cls) else {}
-            arguments.self = cls(**own)
-            own = {"self": arguments.self, **arguments.of(function)}
-        else:
-            own = arguments.of(function)
-        function(**own)
+        called(watched(case.right, seen, f"<names_{case.id}_{at}>"), sizes)
         runs.append(seen)
     assert differing(runs) == []
+
+
+@every
+def test_sizes_that_are_new_have_the_names_that_rules_give_them(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was found out with other sizes says the same as the rules do, asked anew."""
+    monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
+    seen: Names = {}
+    made = watched(case.right, seen, f"<new_sizes_{case.id}>")
+    for before, sizes in [(SIZES[0], SIZES[2]), (SIZES[2], SIZES[1]), (SIZES[1], SIZES[0])]:
+        called(made, before)
+        seen.clear()
+        called(made, sizes)
+        found = dict(seen)
+        mode._cache.clear()
+        by_names._known.clear()
+        seen.clear()
+        called(made, sizes)
+        assert found == seen

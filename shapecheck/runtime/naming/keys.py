@@ -20,6 +20,16 @@ GETITEM: Final = torch.Tensor.__getitem__
 SETITEM: Final = torch.Tensor.__setitem__
 Key = tuple[Any, ...]
 
+
+class Placed:
+    """Where an outcome depends on how numbers or lists are written: it is kept with these."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+
+
 _OPAQUE: Final = object()
 _TENSORS: Final = frozenset((torch.Tensor, torch.nn.Parameter))
 _transforming: Final = transforming

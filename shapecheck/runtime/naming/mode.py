@@ -20,6 +20,7 @@ from shapecheck.ops import UNKNOWN, Repeated, Value
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.internals import transforming
 from shapecheck.runtime.naming import fast_paths, first_class, op_errors, ops, transforms
+from shapecheck.runtime.naming.by_names import Names
 from shapecheck.runtime.naming.call_names import CallMode, CallNames, state
 from shapecheck.runtime.naming.facts import simplest, value_of
 from shapecheck.runtime.naming.int_origins import (
@@ -35,7 +36,7 @@ from shapecheck.runtime.naming.int_origins import (
     tells,
     untold,
 )
-from shapecheck.runtime.naming.keys import GETITEM, PLAIN, SETITEM, Key, key_of
+from shapecheck.runtime.naming.keys import GETITEM, PLAIN, SETITEM, Key, Placed, key_of
 from shapecheck.runtime.naming.lookup import Lookup, keep, kinds
 from shapecheck.runtime.naming.op_calls import Question
 from shapecheck.runtime.naming.outcomes import Outcomes
@@ -79,12 +80,6 @@ class _Blind:
 
     def __init__(self, outcome: object, symbol: Sym) -> None:
         self.outcome, self.symbol = outcome, symbol
-
-
-class Placed:
-    """Where the outcome depends on how numbers or lists are written: it is kept with these."""
-
-    __slots__ = ()
 
 
 _cache: Outcomes[object, object] = Outcomes(1 << 14)
@@ -132,8 +127,8 @@ class NamesMode(CallMode):
                     passed = self.readings.at(func, sys._getframe(1), frame)
                 key = key_of(func, args, kwargs or {}, frame, passed)
                 outcome = False if key is None else _cache.get(key, _NEW)
-                if outcome is _NEW and is_by_number(func, args):
-                    outcome = Placed()
+                if key is not None and outcome is _NEW and is_by_number(func, args):
+                    outcome = Placed(key)
                     _cache.keep(key, outcome)
             if outcome is False and func is GETITEM and frame.read and is_by_number(func, args):
                 passed = self.readings.at(func, sys._getframe(1), frame)
@@ -265,8 +260,14 @@ def _first_time(
     kwargs: dict[str, Any],
     passed: Passed | None,
 ) -> Any:
-    """Ask the rule, run the op, and remember the outcome."""
-    said = _Answer()
+    """Run an op, by what it gave to these names before, or ask its rule; remember the outcome."""
+    names = _names(key, func, kwargs)
+    result: Any = _NEW
+    if names is not None and names.is_known:
+        result = _run(frame, func, args, kwargs)
+        if _is_as_before(frame, key, names, result, func):
+            return result
+    said = _Answer(names=names)
     refusal: ShapeError | None = None
     try:
         first_class.install()
@@ -283,7 +284,8 @@ def _first_time(
             raise refusal from None
         finally:
             del refusal  # which would keep this frame, and the tensors in it
-    result = _run(frame, func, args, kwargs)
+    if result is _NEW:
+        result = _run(frame, func, args, kwargs)
     try:
         _learn(frame, key, said, result, func, args, kwargs)
     except Warning:  # they may be asked to be errors
@@ -291,6 +293,37 @@ def _first_time(
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         _fault(func, error)
     return result
+
+
+def _names(key: Key | None, func: Callable[..., Any], kwargs: dict[str, Any]) -> Names | None:
+    """Return an op's key by its names; None where the op writes: it can't be judged once it ran."""
+    try:
+        if key is None or ops.writes(func, kwargs) or ops.reshapes_in_place(func):
+            return None
+        return Names(key)
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        _fault(func, error)
+        return None
+
+
+def _is_as_before(
+    frame: CallNames, key: Key | None, names: Names, result: Any, func: Callable[..., Any]
+) -> bool:
+    """Give a result the names that the op gave before, if it has the sizes of these."""
+    try:
+        outcome = names.outcome(result)
+        if outcome is None:
+            return False
+        _name(frame, result, outcome)
+        if isinstance(outcome, Record) and not names.is_certain:
+            _cache.keep(key, _Likely(outcome))
+        else:
+            _cache.keep(key, outcome)
+        frame.sweep()
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        _fault(func, error)
+        return False
+    return True
 
 
 def _refusal(said: _Answer, asked: Question, passed: Passed | None) -> ShapeError | None:
@@ -332,7 +365,9 @@ def _learn(
     else:
         _name(frame, result, outcome)
     if said.lasting and outcome is not _NEW:
-        _cache.keep(key, said.kept(outcome, result))
+        kept = _cache.keep(key, said.kept(outcome, result))
+        if said.names is not None and not isinstance(kept, _Blind):
+            said.names.keep(outcome, certain=kept is outcome)
     frame.sweep()
 
 
@@ -341,12 +376,14 @@ class _Answer:
     """What a rule said of an op.
 
     `moved`: an operand gets other axes. `lasting`: it is the same for the next call like this one.
+    `names` are those of the op's key, where it may be the same for other sizes of these.
     """
 
     asked: Question | None = None
     known: Value = UNKNOWN
     moved: bool = False
     lasting: bool = True
+    names: Names | None = None
 
     @property
     def is_blank(self) -> bool:
