@@ -13,7 +13,7 @@ from torch import Tensor
 from shapecheck import Float, dims_of, shapecheck
 from shapecheck.runtime import errors
 from shapecheck.runtime.decorate import decorator
-from shapecheck.runtime.naming import mode
+from shapecheck.runtime.naming import by_names, mode
 
 
 def broken(*args: Any, **kwargs: Any) -> Any:
@@ -86,6 +86,9 @@ X, W = torch.arange(6.0).view(2, 3), torch.ones(3, 4)
     "part",
     [
         "shapecheck.signatures.Signature.apply",
+        "shapecheck.runtime.naming.by_names.Names.__init__",
+        "shapecheck.runtime.naming.by_names.Names.keep",
+        "shapecheck.runtime.naming.by_names.Names.outcome",
         "shapecheck.runtime.naming.call_names.CallNames.of",
         "shapecheck.runtime.naming.call_names.CallNames.sweep",
         "shapecheck.runtime.naming.facts.ValueFacts.__init__",
@@ -112,11 +115,13 @@ def test_an_op_goes_on_without_names(part: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(errors, "_warned", set())
     monkeypatch.setattr(mode, "lookup", None)
     mode._cache.clear()
+    by_names._known.clear()
     monkeypatch.setattr(part, broken)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         results = [mixed(X, W) for _ in range(3)]
     mode._cache.clear()
+    by_names._known.clear()
     for result in results:
         assert all(torch.equal(one, other) for one, other in zip(result, expected, strict=True))
     told = [str(warning.message) for warning in caught]
@@ -141,9 +146,11 @@ def test_a_rule_that_breaks_is_one_warning_with_its_op(monkeypatch: pytest.Monke
     monkeypatch.setattr(errors, "_warned", set())
     monkeypatch.setattr(Signature, "apply", breaks_for_relu)
     mode._cache.clear()
+    by_names._known.clear()
     with pytest.warns(RuntimeWarning, match="failed on relu and skipped the check") as caught:
         found = [layers(X) for _ in range(3)]
     mode._cache.clear()
+    by_names._known.clear()
     assert found == [(("n", "d"), (None, None), ("n", "d"))] * 3
     assert [warning.filename for warning in caught] == [__file__]
 

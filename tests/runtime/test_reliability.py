@@ -429,7 +429,7 @@ def test_async_generators_that_are_left() -> None:
 def test_a_defect_never_breaks_a_call(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import shapecheck.runtime.errors as errors
     from shapecheck.runtime.boundary import frames
-    from shapecheck.runtime.naming import mode
+    from shapecheck.runtime.naming import by_names, mode
 
     def broken(*args: Any, **kwargs: Any) -> Any:
         raise ZeroDivisionError("a defect")
@@ -443,12 +443,14 @@ def test_a_defect_never_breaks_a_call(target: str, monkeypatch: pytest.MonkeyPat
     module, _, name = target.partition(".")
     monkeypatch.setattr({"frames": frames, "mode": mode}[module], name, broken)
     monkeypatch.setattr(mode, "_cache", mode.Outcomes(64))
+    monkeypatch.setattr(by_names, "_known", mode.Outcomes(64))
     x = torch.rand(3, 5)
     with pytest.warns(RuntimeWarning, match="a defect.*please report it"):
         found = run(x)
     assert torch.equal(found, (x * 2).T)
     monkeypatch.setenv("SHAPECHECK_DEBUG", "1")
     monkeypatch.setattr(mode, "_cache", mode.Outcomes(64))
+    monkeypatch.setattr(by_names, "_known", mode.Outcomes(64))
     with pytest.raises(ZeroDivisionError):
         run(torch.rand(4, 6))
 
