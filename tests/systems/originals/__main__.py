@@ -1,0 +1,99 @@
+"""Run the test suites of the systems that shapecheck comes from against shapecheck.
+
+    python -m systems.originals FOLDER [SYSTEM ...] [--pytest "-k hello"]
+
+FOLDER has a checkout of each, under the system's name; none of their code is here. Prints how many
+tests pass, and of each that doesn't the reason. Ends with 1 where one fails that no reason is
+given for, or passes though one is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from repository import ROOT
+from systems.originals.plugin import suite_of
+
+SYSTEMS = tuple(
+    sorted(
+        path.stem
+        for path in Path(__file__).parent.glob("*.py")
+        if path.stem not in ("__main__", "plugin", "suites")
+    )
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m systems.originals")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("systems", nargs="*", metavar="SYSTEM", help=", ".join(SYSTEMS))
+    parser.add_argument("--pytest", default="", help="more arguments of pytest's")
+    given = parser.parse_args()
+    told = [
+        told_of(system, given.folder, shlex.split(given.pytest))
+        for system in given.systems or SYSTEMS
+    ]
+    print(*(line for lines, _ in told for line in lines), sep="\n")
+    return int(not all(fine for _, fine in told))
+
+
+def told_of(system: str, folder: Path, arguments: list[str]) -> tuple[list[str], bool]:
+    """Return what is printed of a system, and whether all is as its adapter says."""
+    checkout = folder.resolve() / system
+    if not checkout.is_dir():
+        return [f"{system}: there is no {checkout}"], True
+    outcomes = ran(system, checkout, arguments)
+    left = suite_of(system).left
+    counts = Counter(outcomes.values())
+    passed = sum(
+        outcome == "passed" and (test not in left or left[test].line is None)
+        for test, outcome in outcomes.items()
+    )
+    total = len(outcomes) - sum(
+        outcome == "skipped" and test not in left for test, outcome in outcomes.items()
+    )
+    lines = [f"{system}: {passed} of {total} tests pass"]
+    if len(outcomes) > total:
+        lines[0] += f", {len(outcomes) - total} are skipped by the suite itself"
+    fine = bool(counts)
+    for test, outcome in outcomes.items():
+        why = left.get(test)
+        if why is not None:
+            rest = "" if why.line is None else f" (without `{why.line}`: {outcome})"
+            lines.append(f"    {test}: {why.reason}{rest}")
+            as_told = (outcome == "passed") is (why.line is not None)
+            fine = fine and as_told
+            if not as_told:
+                lines.append(f"        but it {outcome}")
+        elif outcome == "failed":
+            lines.append(f"    {test}: fails")
+            fine = False
+    return lines, fine
+
+
+def ran(system: str, checkout: Path, arguments: list[str]) -> dict[str, str]:
+    """Run the tests of a system in a process of their own, and return what came of each."""
+    tests = [str(checkout / test) for test in suite_of(system).tests]
+    with tempfile.TemporaryDirectory(prefix="shapecheck-originals-") as scratch:
+        written = Path(scratch) / "outcomes.json"
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        command += ["-c", os.devnull, f"--rootdir={checkout}", "-q", "--tb=short", "-W", "ignore"]
+        command += ["-p", "systems.originals.plugin", f"--original={system}"]
+        command += [f"--checkout={checkout}", f"--outcomes={written}", *arguments, *tests]
+        paths = [str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+        subprocess.run(command, check=False, env=environment, cwd=scratch)
+        found: dict[str, str] = json.loads(written.read_text("utf-8")) if written.exists() else {}
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
