@@ -16,11 +16,10 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 
 from repository import ROOT
-from systems.originals.plugin import suite_of
+from systems.originals.plugin import EXPECTED, UNEXPECTED, suite_of
 
 SYSTEMS = tuple(
     sorted(
@@ -29,6 +28,8 @@ SYSTEMS = tuple(
         if path.stem not in ("__main__", "plugin", "suites")
     )
 )
+PASSES = ("passed", EXPECTED, UNEXPECTED)
+"""What a test comes to that does what its suite says of it."""
 
 
 def main() -> int:
@@ -50,33 +51,29 @@ def told_of(system: str, folder: Path, arguments: list[str]) -> tuple[list[str],
     checkout = folder.resolve() / system
     if not checkout.is_dir():
         return [f"{system}: there is no {checkout}"], True
-    outcomes = ran(system, checkout, arguments)
     left = suite_of(system).left
-    counts = Counter(outcomes.values())
-    passed = sum(
-        outcome == "passed" and (test not in left or left[test].line is None)
-        for test, outcome in outcomes.items()
-    )
-    total = len(outcomes) - sum(
-        outcome == "skipped" and test not in left for test, outcome in outcomes.items()
-    )
-    lines = [f"{system}: {passed} of {total} tests pass"]
-    if len(outcomes) > total:
-        lines[0] += f", {len(outcomes) - total} are skipped by the suite itself"
-    fine = bool(counts)
-    for test, outcome in outcomes.items():
-        why = left.get(test)
-        if why is not None:
-            rest = "" if why.line is None else f" (without `{why.line}`: {outcome})"
-            lines.append(f"    {test}: {why.reason}{rest}")
-            as_told = (outcome == "passed") is (why.line is not None)
-            fine = fine and as_told
-            if not as_told:
-                lines.append(f"        but it {outcome}")
-        elif outcome == "failed":
-            lines.append(f"    {test}: fails")
-            fine = False
-    return lines, fine
+    outcomes = ran(system, checkout, arguments)
+    skipped = [name for name, came in outcomes.items() if came == "skipped" and name not in left]
+    run = {name: came for name, came in outcomes.items() if name not in skipped}
+    failed = [name for name, came in run.items() if name not in left and came not in PASSES]
+    passed = sum(name not in left and name not in failed for name in run)
+    lines = [f"{system}: {passed} of {len(run)} tests pass"]
+    for what in PASSES[1:]:
+        if count := sum(came == what for came in run.values()):
+            lines.append(f"    {count} of these {what}")
+    if skipped:
+        lines.append(f"    the suite itself skips {len(skipped)} more")
+    lines += [f"    {name} fails" for name in failed]
+    wrong = bool(failed) or not run
+    for name in run.keys() & left.keys():
+        why = left[name]
+        lines.append(f"    {name}: {why.reason}")
+        if why.line is not None:
+            lines.append(f"        without `{why.line}` it has {run[name]}")
+        if (run[name] == "passed") is (why.line is None):
+            wrong = True
+            lines.append(f"        which isn't so: it has {run[name]}")
+    return lines, not wrong
 
 
 def ran(system: str, checkout: Path, arguments: list[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""namedtensor's tests on plain tensors: its class and its functions, each a call of ours by name."""
+"""namedtensor's tests on plain tensors: its class and functions, each a call of ours by name."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ IN_PLACE: Final = frozenset(
 )
 PAIRED: Final = frozenset("add sub div mul eq ne lt gt le ge".split())
 ALONG: Final = frozenset(["softmax", "log_softmax", "cumprod", "cumsum"])
-OVER: Final = frozenset(
-    ["argmax", "argmin", "logsumexp", "mean", "prod", "std", "sum", "squeeze"]
-)
+OVER: Final = frozenset(["argmax", "argmin", "logsumexp", "mean", "prod", "std", "sum", "squeeze"])
 PICKED: Final = frozenset(["min", "max", "sort", "unbind", "median"])
 TOLD: Final = frozenset("dim item tolist numpy type all any backward stride".split())
 MADE: Final = frozenset("ones zeros randn empty rand randint arange".split())
@@ -131,54 +129,49 @@ class NamedTensor:
     def __getitem__(self, index: Any) -> NamedTensor:
         if isinstance(index, NamedTensor):
             return self.masked_select(index)
-        return NamedTensor(named.index(self._tensor, **_plain(index)))
+        found = named.index(self._tensor, **_plain(index))
+        if any(isinstance(at, slice) for at in index.values()):  # a part has its name here
+            kept = [d for d in self.dims if not isinstance(index.get(d), int)]
+            return NamedTensor(found, kept)
+        return NamedTensor(found)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(index, NamedTensor):
-            self._tensor.copy_(named.masked_fill(self._tensor, index._tensor.bool(), value))
+            mask = named.op(index._tensor, torch.Tensor.bool)
+            self._tensor.copy_(named.masked_fill(self._tensor, mask, value))
             return
-        [*_, last] = index.values()
-        if isinstance(last, NamedTensor):
+        if any(isinstance(at, NamedTensor) for at in index.values()):
             [(dim, at)] = index.items()
-            self.index_copy_(dim, at, value) if isinstance(value, NamedTensor) else (
-                self.index_fill_(dim, at, value)
-            )
+            [name] = at.dims
+            source = getattr(value, "_tensor", value)
+            self._tensor.copy_(named.scatter(self._tensor, dim, at._tensor, source, name))
             return
-        part = named.index(self._tensor, **_plain(index))
+        part = self[index]._tensor
         if isinstance(value, NamedTensor):
             value = named.expand_as(value._tensor, part)
         part[...] = value
 
     def masked_select(self, mask: NamedTensor, name: str = "on") -> NamedTensor:
-        return NamedTensor(named.masked_select(self._tensor, mask._tensor.bool(), name))
+        chosen = named.op(mask._tensor, torch.Tensor.bool)
+        return NamedTensor(named.masked_select(self._tensor, chosen, name))
 
     def narrow(self, dim: str, start: int, length: int) -> NamedTensor:
-        return NamedTensor(named.narrow(self._tensor, dim, start, length))
+        return self._new(named.narrow(self._tensor, dim, start, length))
 
     def index_select(self, dim: str, index: NamedTensor) -> NamedTensor:
         return NamedTensor(named.index(self._tensor, dim, index._tensor))
 
-    def index_fill_(self, dim: str, index: NamedTensor, value: float) -> NamedTensor:
-        self._tensor.copy_(named.index_fill(self._tensor, dim, index._tensor, value))
-        return self
-
-    def index_copy_(self, dim: str, index: NamedTensor, source: NamedTensor) -> NamedTensor:
-        self._tensor.copy_(named.index_copy(self._tensor, dim, index._tensor, source._tensor))
-        return self
-
     def scatter_(self, dim: str, index: NamedTensor, src: NamedTensor, index_dim: str) -> None:
-        self._tensor.copy_(
-            named.scatter(self._tensor, dim, index._tensor, src._tensor, index_dim)
-        )
+        self._tensor.copy_(named.scatter(self._tensor, dim, index._tensor, src._tensor, index_dim))
 
     def gather(self, dim: str, index: NamedTensor, index_dim: str) -> NamedTensor:
         return NamedTensor(named.gather(self._tensor, dim, index._tensor, index_dim))
 
     def topk(self, dim: str, k: int) -> tuple[NamedTensor, ...]:
-        return tuple(map(NamedTensor, named.topk(self._tensor, k, dim)))
+        return tuple(map(self._new, named.topk(self._tensor, k, dim)))
 
     def chunk(self, count: int, dim: str) -> tuple[NamedTensor, ...]:
-        return tuple(map(NamedTensor, named.chunk(self._tensor, count, dim)))
+        return tuple(map(self._new, named.chunk(self._tensor, count, dim)))
 
     def nonzero(self, names: Sequence[str] = ("elements", "inputdims")) -> NamedTensor:
         return NamedTensor(named.nonzero(self._tensor, *names))
@@ -244,7 +237,10 @@ def _over(x: NamedTensor, method: str, dim: Any = None) -> NamedTensor:
         return NamedTensor(getattr(x._tensor, method)())
     found = x._tensor
     for one in several(dim):
-        found = getattr(named, method)(found, one)
+        if method == "squeeze":
+            found = named.get(found, one, 0)
+        else:
+            found = getattr(named, method)(found, one)
     return NamedTensor(found)
 
 
@@ -287,7 +283,14 @@ class _Functions(type):
 
     @staticmethod
     def dot(dims: Any, *tensors: NamedTensor) -> NamedTensor:
-        return NamedTensor(named.contract([x._tensor for x in tensors], several(dims)))
+        held = [[d for d in several(dims) if d in x.dims] for x in tensors]
+        lone = {d for d in several(dims) if sum(d in one for one in held) == 1}  # only one has it
+        left = [
+            x.sum(own) if (own := [d for d in one if d in lone]) else x
+            for x, one in zip(tensors, held, strict=True)
+        ]
+        shared = [d for d in several(dims) if d not in lone]
+        return NamedTensor(named.contract([x._tensor for x in left], shared))
 
     @staticmethod
     def stack(tensors: Sequence[NamedTensor], name: str) -> NamedTensor:
@@ -295,10 +298,9 @@ class _Functions(type):
 
     @staticmethod
     def cat(tensors: Sequence[NamedTensor], dim: Any, name: str | None = None) -> NamedTensor:
-        if name is None:
-            return NamedTensor(named.cat([x._tensor for x in tensors], dim))
-        called = [named.rename(x._tensor, **{name: d}) for x, d in zip(tensors, dim, strict=True)]
-        return NamedTensor(named.cat(called, name))
+        if name is not None:
+            tensors = [x.rename(d, name) for x, d in zip(tensors, dim, strict=True)]
+        return tensors[0]._new(named.cat([x._tensor for x in tensors], name or dim))
 
     @staticmethod
     def unique(
@@ -334,7 +336,7 @@ class Layer:
         self.layer = layer
 
     def spec(self, dim: Any, *more: Any) -> Any:
-        *others, name = (*more,) if len(more) else (None,)
+        *others, name = (*more,) if more else (None,)
         if name is not None and not isinstance(name, str):
             others, name = [name], None
         self.dims = (*several(dim), *(one for group in others for one in several(group)))
@@ -343,7 +345,7 @@ class Layer:
         return self
 
     def __call__(self, x: NamedTensor) -> NamedTensor:
-        return x.transpose(*self.dims).op(self.layer, **self.new)
+        return x.transpose(*self.dims).op(torch.Tensor.contiguous, self.layer, **self.new)
 
 
 class Windowed(Layer):
@@ -429,11 +431,11 @@ def _layer_of(name: str) -> Any:
     return Embedding if name == "Embedding" else Layer
 
 
-class layers(metaclass=_Layers):  # noqa: N801 - it stands in the place of a module
+class layers(metaclass=_Layers):
     Module = Module
 
 
-class ntorch(metaclass=_Functions):  # noqa: N801 - as namedtensor calls it
+class ntorch(metaclass=_Functions):
     nn = layers
 
 
@@ -491,7 +493,7 @@ class _Distributions(type):
         return make
 
 
-class ndistributions(metaclass=_Distributions):  # noqa: N801 - as namedtensor calls it
+class ndistributions(metaclass=_Distributions):
     """The distributions of namedtensor's."""
 
 
@@ -501,10 +503,10 @@ def assert_match(*tensors: NamedTensor) -> None:
 
 
 def install(checkout: Path) -> None:
-    """Put this module in the place of namedtensor's, of which the tests alone are the checkout's."""
+    """Put this module in the place of namedtensor's, of which only the tests are taken."""
     whole = {"ntorch": ntorch, "NamedTensor": NamedTensor, "assert_match": assert_match}
     part = {"NamedDistribution": NamedDistribution, "ndistributions": ndistributions}
-    _as_hypothesis_was()
+    _as_it_was()
     home = checkout / "namedtensor"
     for name, names in (("", whole), (".nn", {}), (".distributions", part)):
         module = ModuleType(f"namedtensor{name}")
@@ -513,18 +515,21 @@ def install(checkout: Path) -> None:
         sys.modules[module.__name__] = module
 
 
-def _as_hypothesis_was() -> None:
-    """Let strategies be called as in the hypothesis that the tests were written for."""
-    shapes, floats = hypothesis.extra.numpy.array_shapes, hypothesis.strategies.floats
-
-    def array_shapes(*dims: int, **given: Any) -> Any:
-        return shapes(**dict(zip(("min_dims", "max_dims"), dims, strict=False)), **given)
-
-    def representable(*args: Any, **given: Any) -> Any:
-        return floats(*args, **given, **({"width": 32} if "min_value" in given else {}))
-
-    hypothesis.extra.numpy.array_shapes = array_shapes
-    hypothesis.strategies.floats = representable
+def _as_it_was() -> None:
+    """Let hypothesis and torch be called as when the tests were written."""
+    torch.distributions.Distribution.set_default_validate_args(False)
+    torch.normal = lambda mean, std: mean + std * torch.randn_like(mean)  # the tests' std are any
+    extra, strategies = hypothesis.extra.numpy, hypothesis.strategies
+    shapes, arrays, floats = extra.array_shapes, extra.arrays, strategies.floats
+    extra.array_shapes = lambda *dims, **given: shapes(
+        **dict(zip(("min_dims", "max_dims"), dims, strict=False)), **given
+    )
+    extra.arrays = lambda dtype, shape, *elements, **given: arrays(
+        dtype, shape, **dict(zip(("elements",), elements, strict=False)), **given
+    )
+    strategies.floats = lambda *args, **given: floats(
+        *args, **given, **({"width": 32} if "min_value" in given else {})
+    )
 
 
 SUITE = Suite(

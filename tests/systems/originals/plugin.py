@@ -1,4 +1,4 @@
-"""The pytest plugin that runs the tests of one system through its adapter, and writes what came of each.
+"""The pytest plugin that runs one system's tests through its adapter, and writes what came of each.
 
 pytest -p systems.originals.plugin --original torchdim --checkout FOLDER --outcomes FILE TESTS
 """
@@ -19,6 +19,7 @@ import hypothesis
 import pytest
 from systems.originals.suites import Suite
 
+EXPECTED, UNEXPECTED = "fail as expected", "pass where they are expected to fail"
 _suite: list[Suite] = []
 _outcomes: dict[str, str] = {}
 
@@ -49,23 +50,25 @@ def suite_of(system: str) -> Suite:
 
 
 def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> None:
-    """Put in the place of the tests of a class what the adapter makes of them, before they are collected."""
+    """Put in the place of the tests of a class what the adapter makes of them."""
     if isinstance(obj, type) and issubclass(obj, TestCase):
         for test in TestLoader().getTestCaseNames(obj):
             function = inspect.unwrap(getattr(obj, test))
             if not getattr(getattr(obj, test), "__unittest_skip__", False):
-                setattr(obj, test, _through_adapter(function, f"{name}.{test}"))
+                file = collector.path.stem
+                setattr(obj, test, _through_adapter(function, f"{file}.{name}.{test}"))
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     """Put in the place of each test that is a function what the adapter makes of it."""
     for item in items:
         if isinstance(item, pytest.Function) and item.cls is None:
+            name = f"{item.path.stem}.{item.name}"
             drawn = getattr(item.obj, "hypothesis", None)
             if drawn is None:
-                item.obj = _through_adapter(item.obj, item.name)
+                item.obj = _through_adapter(item.obj, name)
             else:
-                drawn.inner_test = _through_adapter(drawn.inner_test, item.name)
+                drawn.inner_test = _through_adapter(drawn.inner_test, name)
 
 
 def _through_adapter(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -100,9 +103,11 @@ def pytest_runtest_call() -> Iterator[None]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    name = ".".join(report.nodeid.split("::")[1:])
-    asked = hasattr(report, "wasxfail")  # what the system itself expects to fail
-    outcome = "passed" if asked else report.outcome
+    file, *inner = report.nodeid.split("::")
+    name = ".".join((Path(file).stem, *inner))
+    outcome = report.outcome
+    if hasattr(report, "wasxfail"):  # the system itself expects it to fail
+        outcome = EXPECTED if outcome == "skipped" else UNEXPECTED
     if outcome != "passed" or _outcomes.get(name, "passed") == "passed":
         _outcomes[name] = outcome
 

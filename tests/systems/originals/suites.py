@@ -1,4 +1,4 @@
-"""What the run of a system's own tests is made of: where they are, how they are run, what can't pass."""
+"""What a system's own tests are: where they are, how they are run, and which of them can't pass."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Why a test doesn't pass as it is; `line`: it does without the statement that has this text."""
+    """Why a test doesn't pass; `line`: it does without the statement that has this text."""
 
     reason: str
     line: str | None = None
@@ -21,7 +21,7 @@ class Left:
 class Suite:
     """The tests of a system, and the adapter that they are run through.
 
-    `install` is given the folder of the checkout, and puts modules in the place of the system's own.
+    `install` is given the folder of the checkout, and puts modules in the place of the system's.
     A test is run inside of `around`, and is what `decorate` makes of its function. `left` are the
     tests that don't pass, by their names.
     """

@@ -31,7 +31,7 @@ ELLIPSES = (
 
 
 def install(checkout: Path) -> None:
-    """Put `functorch.dim` in the place of torchdim, and a small network in that of torchvision's."""
+    """Put `functorch.dim` in the place of torchdim, and a small network in that of `resnet18`."""
     extension = {
         "_test_c": _extension,
         "_parse_test": _extension,
@@ -108,7 +108,7 @@ SUITE = Suite(
     around=named_by_size,
     left={
         **{
-            f"{home}.{test}": left
+            f"test_dims.{home}.{test}": left
             for home in ("TestMin", "TestMinFunctorchOnly")
             for test, left in {
                 "test_c": Left(OWN),
@@ -116,6 +116,6 @@ SUITE = Suite(
                 "test_hello": Left(ELLIPSES, "A[..., 3, ...]"),
             }.items()
         },
-        **({} if torch.cuda.is_available() else {"TestMin.test_attn_cuda": Left(CUDA)}),
+        **({} if torch.cuda.is_available() else {"test_dims.TestMin.test_attn_cuda": Left(CUDA)}),
     },
 )
