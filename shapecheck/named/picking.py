@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+import shapecheck.dims as dims
 from shapecheck.named.core import (
     Name,
     Names,
@@ -81,11 +82,10 @@ def nonzero(x: Tensor, name: Name, axes: Name) -> Tensor:
 
 
 def _alone(call: Any, *names: Any) -> bool:
-    """Check new names of a tensor that has no other dimensions."""
+    """Check the new names of a tensor that has no other dimensions."""
     for at, name in enumerate(names):
-        fresh(
-            call, Shape(tuple(rules.dims.name(str(meant(one))) for one in names[:at])), meant(name)
-        )
+        before = [dims.name(one) for one in map(str, map(meant, names[:at]))]
+        fresh(call, Shape(tuple(before)), meant(name))
     return True
 
 

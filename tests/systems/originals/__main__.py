@@ -16,6 +16,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from repository import ROOT
@@ -25,19 +26,19 @@ SYSTEMS = tuple(
     sorted(
         path.stem
         for path in Path(__file__).parent.glob("*.py")
-        if path.stem not in ("__main__", "plugin", "suites")
+        if path.stem not in ("__main__", "inside", "plugin", "suites")
     )
 )
 PASSES = ("passed", EXPECTED, UNEXPECTED)
 """What a test comes to that does what its suite says of it."""
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m systems.originals")
     parser.add_argument("folder", type=Path)
     parser.add_argument("systems", nargs="*", metavar="SYSTEM", help=", ".join(SYSTEMS))
     parser.add_argument("--pytest", default="", help="more arguments of pytest's")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     told = [
         told_of(system, given.folder, shlex.split(given.pytest))
         for system in given.systems or SYSTEMS
@@ -58,15 +59,15 @@ def told_of(system: str, folder: Path, arguments: list[str]) -> tuple[list[str],
     failed = [name for name, came in run.items() if name not in left and came not in PASSES]
     passed = sum(name not in left and name not in failed for name in run)
     lines = [f"{system}: {passed} of {len(run)} tests pass"]
-    for what in PASSES[1:]:
-        if count := sum(came == what for came in run.values()):
-            lines.append(f"    {count} of these {what}")
+    counts = Counter(run.values())
+    lines += [f"    {counts[what]} of these {what}" for what in PASSES[1:] if counts[what]]
     if skipped:
         lines.append(f"    the suite itself skips {len(skipped)} more")
     lines += [f"    {name} fails" for name in failed]
     wrong = bool(failed) or not run
-    for name in run.keys() & left.keys():
-        why = left[name]
+    for name, why in left.items():
+        if name not in run:
+            continue
         lines.append(f"    {name}: {why.reason}")
         if why.line is not None:
             lines.append(f"        without `{why.line}` it has {run[name]}")

@@ -1,4 +1,7 @@
-"""namedtensor's tests on plain tensors: its class and functions, each a call of ours by name."""
+"""namedtensor's tests on plain tensors: its class and functions, each a call of ours by name.
+
+Outside of decorated calls, where a name may have another size in the next tensor, as it may there.
+"""
 
 from __future__ import annotations
 
@@ -539,5 +542,4 @@ SUITE = Suite(
         "namedtensor/distributions/test_distributions.py",
     ),
     install=install,
-    decorate=lambda function: function,
 )

@@ -28,6 +28,6 @@ class Suite:
 
     tests: tuple[str, ...]
     install: Callable[[Path], None]
-    decorate: Callable[[Callable[..., Any]], Callable[..., Any]]
+    decorate: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda test: test
     around: Callable[[], AbstractContextManager[object]] = nullcontext
     left: Mapping[str, Left] = field(default_factory=dict)

@@ -1,25 +1,22 @@
 """torchdim's tests with `functorch.dim` in decorated functions, on tensors whose axes have names.
 
-Each test runs inside of `@shapecheck`, and each tensor that it makes is given a name for every
+Each test runs in a decorated call, and each tensor that it makes is given a name for every
 axis: that of its size, `s3 s4`, so that a dimension which is bound twice meets the name it knows.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import wraps
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
 import functorch.dim
 import torch
+from systems.originals.inside import in_a_call, named_by_size
 from systems.originals.suites import Left, Suite
 from torch import nn
-
-from shapecheck import named, shapecheck
 
 MAKES = ("arange", "empty", "rand", "randint", "randn", "tensor", "zeros")
 OWN = "about torchdim's extension in C, and functorch.dim has none any more"
@@ -79,33 +76,11 @@ class Residual(nn.Module):
         return cast("torch.Tensor", self.out(torch.flatten(self.average(x), 1)))
 
 
-@contextmanager
-def named_by_size() -> Iterator[None]:
-    """Give the axes of all tensors that torch makes inside of the block their sizes as names."""
-    made = {name: getattr(torch, name) for name in MAKES}
-    try:
-        for name, function in made.items():
-            setattr(torch, name, _naming(function))
-        yield
-    finally:
-        for name, function in made.items():
-            setattr(torch, name, function)
-
-
-def _naming(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    @wraps(function)
-    def naming(*args: Any, **kwargs: Any) -> torch.Tensor:
-        found = function(*args, **kwargs)
-        return named(found, " ".join(f"s{n}" if n > 1 else str(n) for n in found.shape))
-
-    return naming
-
-
 SUITE = Suite(
     tests=("test/test_dims.py",),
     install=install,
-    decorate=shapecheck,
-    around=named_by_size,
+    decorate=in_a_call,
+    around=lambda: named_by_size(torch, MAKES),
     left={
         **{
             f"test_dims.{home}.{test}": left
