@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from seeding import seed
 from torch import Tensor, nn
 
-from shapecheck import Dim, Float, dims_of, named, shapecheck
+from shapecheck import Dim, Float, ShapeError, dims_of, named, shapecheck
 
 N = 4  # every dimension has this size: only names can tell them apart
 CONV = nn.Conv1d(N, N, 2)
@@ -357,3 +357,16 @@ def test_names_stay_with_the_tensor_that_is_renamed(way: str) -> None:
 
     renamed(named(x(), "b t d"))
     shapecheck(renamed)(x())
+
+
+def test_what_is_put_is_as_long_as_its_index() -> None:
+    index, source = named(torch.tensor([2, 0]), "k"), named(torch.ones(3), "k")
+    with pytest.raises(ShapeError, match=r"can't put \(k\) where \(k\) says"):
+        named.scatter(named(x(), "b t d"), "t", index, source, "k")
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_an_index_has_the_others_dimensions_whole(batch: int) -> None:
+    at = named(torch.zeros(batch, 2, dtype=torch.long), "b k")
+    with pytest.raises(ShapeError, match='has no "b"'):
+        named.gather(named(x(), "b t d"), "t", at, "k")

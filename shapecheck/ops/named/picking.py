@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
+from shapecheck.dims import DimExpr
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, replace, resolved, rule
 from shapecheck.ops.named.joins import onto
 from shapecheck.ops.named.naming import called, fresh
 from shapecheck.ops.named.operations import every, only
-from shapecheck.shapes import Shape, Tensor, mismatch
+from shapecheck.shapes import Run, Shape, Tensor, mismatch
 
 
 class Aim(NamedTuple):
@@ -30,21 +31,31 @@ def aim(call: Call, shape: Shape, given: tuple[Shape, ...], dim: Value, name: Va
     They may lack any of the other dimensions, and are the same along those then.
     """
     at = only(call, shape, dim)
-    there = [only(call, one, name) for one in given]
+    items = [_along(call, one, name) for one in given]
     if isinstance(at, Unknown) or shape.rank is None:
         return None
     at %= shape.rank
     fresh(call, Shape(shape.without([at])), name)
     plans = []
-    for one, place in zip(given, there, strict=True):
-        if isinstance(place, Unknown):
+    for one, item in zip(given, items, strict=True):
+        if item is None or items[0] is None:
             return None
-        plan = onto(call, one, replace(shape, at, one.dims[place]))
+        if not call.unify(item, items[0]):
+            headline = f"can't put {one} where {given[0]} says"
+            raise mismatch(f"{item} has another size in the index", headline)
+        plan = onto(call, one, replace(shape, at, item))
         if plan is None:
             return None
         plans.append(plan)
     kept = tuple(None if axis == at else axis for axis in range(shape.rank))
     return Aim(at, kept, tuple(plans))
+
+
+def _along(call: Call, shape: Shape, name: Value) -> DimExpr | None:
+    """Return the dimension of a shape that a name means, None where it isn't known."""
+    at = only(call, shape, name)
+    item = None if isinstance(at, Unknown) else shape.dims[at]
+    return None if isinstance(item, Run) else item
 
 
 @rule("named.gather")
