@@ -22,7 +22,7 @@ TESTS_COMPILED := tests/test_compiled.py \
 ON_A_DEVICE := $(addprefix tests/,runtime named first_class systems mixups ops/patterns)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled conformance agreement bench soak corpus libraries same messages structure mutants fuzz edits planted annotated models posted clean
+.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled conformance agreement originals bench soak corpus libraries same messages structure mutants fuzz edits planted annotated models posted clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ conformance: $(INSTALLED) ## Judge the op rules by torch's own test database; wr
 agreement: $(INSTALLED) ## Print which seeded bugs mypy, @shapecheck and torch alone find
 	$(BIN)/python benchmarks/agreement.py --mypy
 	$(BIN)/python benchmarks/origins.py
+
+originals: $(INSTALLED) ## Run the tests of the systems that this comes from: ORIGINALS=folder/of/checkouts
+	PYTHONPATH=tests $(BIN)/python -m systems.originals $(ORIGINALS) $(ORIGINALS_ARGS)
 
 bench: $(INSTALLED) ## Run the benchmarks
 	$(BIN)/python benchmarks/static.py

@@ -16,8 +16,10 @@ import sys
 from types import ModuleType
 
 from shapecheck.named.axes import (
+    chunk,
     get,
     index,
+    narrow,
     order,
     split,
     stack,
@@ -46,6 +48,15 @@ from shapecheck.named.names import (
     refine_names,
     rename,
     unflatten,
+)
+from shapecheck.named.picking import (
+    gather,
+    masked_select,
+    nonzero,
+    scatter,
+    tril,
+    triu,
+    unique,
 )
 from shapecheck.named.ragged import mask, pack, unpack
 from shapecheck.named.reductions import (
@@ -93,6 +104,7 @@ __all__ = [
     "assert_size",
     "augment",
     "cat",
+    "chunk",
     "contract",
     "cumprod",
     "cumsum",
@@ -100,16 +112,20 @@ __all__ = [
     "expand_as",
     "flatten",
     "flip",
+    "gather",
     "get",
     "index",
     "log_softmax",
     "logsumexp",
     "mask",
     "masked_fill",
+    "masked_select",
     "max",
     "mean",
     "median",
     "min",
+    "narrow",
+    "nonzero",
     "norm",
     "op",
     "order",
@@ -119,6 +135,7 @@ __all__ = [
     "refine_names",
     "rename",
     "roll",
+    "scatter",
     "softmax",
     "sort",
     "split",
@@ -128,8 +145,11 @@ __all__ = [
     "sum",
     "topk",
     "transpose",
+    "tril",
+    "triu",
     "unbind",
     "unflatten",
+    "unique",
     "unpack",
     "var",
 ]
@@ -152,6 +172,7 @@ class Named:
     assert_size = staticmethod(assert_size)
     augment = staticmethod(augment)
     cat = staticmethod(cat)
+    chunk = staticmethod(chunk)
     contract = staticmethod(contract)
     cumprod = staticmethod(cumprod)
     cumsum = staticmethod(cumsum)
@@ -159,17 +180,21 @@ class Named:
     expand_as = staticmethod(expand_as)
     flatten = staticmethod(flatten)
     flip = staticmethod(flip)
+    gather = staticmethod(gather)
     get = staticmethod(get)
     index = staticmethod(index)
     log_softmax = staticmethod(log_softmax)
     logsumexp = staticmethod(logsumexp)
     mask = staticmethod(mask)
     masked_fill = staticmethod(masked_fill)
+    masked_select = staticmethod(masked_select)
     max = staticmethod(max)
     mean = staticmethod(mean)
     median = staticmethod(median)
     min = staticmethod(min)
     named = staticmethod(named)
+    narrow = staticmethod(narrow)
+    nonzero = staticmethod(nonzero)
     norm = staticmethod(norm)
     op = staticmethod(op)
     order = staticmethod(order)
@@ -179,6 +204,7 @@ class Named:
     refine_names = staticmethod(refine_names)
     rename = staticmethod(rename)
     roll = staticmethod(roll)
+    scatter = staticmethod(scatter)
     softmax = staticmethod(softmax)
     sort = staticmethod(sort)
     split = staticmethod(split)
@@ -188,8 +214,11 @@ class Named:
     sum = staticmethod(sum)
     topk = staticmethod(topk)
     transpose = staticmethod(transpose)
+    tril = staticmethod(tril)
+    triu = staticmethod(triu)
     unbind = staticmethod(unbind)
     unflatten = staticmethod(unflatten)
+    unique = staticmethod(unique)
     unpack = staticmethod(unpack)
     var = staticmethod(var)
 

@@ -1,4 +1,4 @@
-"""The order of dimensions, merging and splitting them, and taking what stands at an index."""
+"""The order of dimensions, merging and splitting them, and taking a part of one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from shapecheck.dims import Size
 from shapecheck.named.core import (
     Name,
     Names,
+    apart_from,
     called,
     carry,
     meant,
@@ -65,8 +66,8 @@ def stack(x: Tensor, dims: Names | None = None, /, **new: Names) -> Tensor:
 
 def merged(x: Tensor, dims: Names, name: Name) -> Tensor:
     """Return a tensor in which dimensions are merged into one of a new name."""
-    x, first = _merged(x, dims, new_name(name))
-    return called(x, ((first, name),))
+    found, first = _merged(x, dims, new_name(name))
+    return called(apart_from(x, found), ((first, name),))
 
 
 def _merged(x: Tensor, dims: Names, name: Name | None) -> tuple[Tensor, int]:
@@ -167,3 +168,13 @@ def _indexed(x: Tensor, dim: Name | None, index: Any, at: dict[str, Any]) -> Ten
 def unbind(x: Tensor, dim: Name) -> tuple[Tensor, ...]:
     """Return what stands at each index of a dimension, as a tuple."""
     return carry(torch.unbind, x, planned(rules.only, (x,), meant(dim)))
+
+
+def narrow(x: Tensor, dim: Name, start: int, length: int) -> Tensor:
+    """Return `length` of a dimension from an index on, `narrow(x, "t", 0, 25)`, as a view."""
+    return carry(torch.narrow, x, planned(rules.only, (x,), meant(dim)), start, length)
+
+
+def chunk(x: Tensor, chunks: int, dim: Name) -> tuple[Tensor, ...]:
+    """Return parts of a dimension, as many as asked for if they can be equally long."""
+    return carry(torch.chunk, x, chunks, planned(rules.only, (x,), meant(dim)))

@@ -289,6 +289,16 @@ def unnamed(function: Callable[..., T], *args: Any) -> T:
         mode.frame = frame
 
 
+def apart_from(given: torch.Tensor, found: torch.Tensor) -> torch.Tensor:
+    """Return what a function gave, a view of it if it is what it was given, that has its names.
+
+    What is named then is the result alone.
+    """
+    if found is not given:
+        return found
+    return called(unnamed(torch.Tensor.view_as, found, found), (), like=found)
+
+
 @contextmanager
 def carrying() -> Iterator[None]:
     """Carry names through all torch ops inside of the block, also outside of decorated calls."""

@@ -120,9 +120,13 @@ class Distribution:
     def _named(
         self, tensor: Tensor, dims: tuple[DimExpr, ...], more: Mapping[Sym, int] | None = None
     ) -> Tensor:
+        values = {
+            **(more or {}),
+            **self._values,
+        }  # what is scored may have a 1 where the batch hasn't
         with DisableTorchFunction():
             sizes = tuple(tensor.shape)
-            state.here.name(tensor, record(dims, sizes, {**self._values, **(more or {})}))
+            state.here.name(tensor, record(dims, sizes, values))
         return tensor
 
 

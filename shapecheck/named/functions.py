@@ -10,6 +10,7 @@ from torch import Tensor
 from shapecheck.named.core import (
     Name,
     Names,
+    apart_from,
     called,
     carrying,
     function_only,
@@ -39,7 +40,7 @@ def op(x: Tensor, *functions: Callable[..., Any], **new: Name) -> Any:
     if not new:
         return found
     keys = tuple((name, meant(old)) for name, old in new.items())
-    return called(found, planned(_moved, (x, found), keys))
+    return called(apart_from(x, found), planned(_moved, (x, found), keys))
 
 
 def _moved(call: Any, before: Any, after: Any, new: Any) -> Any:

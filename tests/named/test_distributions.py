@@ -76,6 +76,14 @@ def test_names_are_checked(call: object, said: str) -> None:
     assert said in str(caught.value)
 
 
+def test_a_value_that_is_broadcast_to_the_batch() -> None:
+    normal = distributions.Normal(*parameters())
+    value = named(torch.rand(4, 1, 1), "samples b z")
+    found = normal.log_prob(value)
+    torch.testing.assert_close(found, normal.base.log_prob(value))
+    assert dims_of(found) == ("samples", "b", "z")
+
+
 def test_inside_of_a_decorated_function() -> None:
     @shapecheck
     def reparameterize(mean: Float[Tensor, "b z"], std: Float[Tensor, "b z"]) -> Tensor:

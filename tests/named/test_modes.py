@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from seeding import seed
 from torch import Tensor
 
-from shapecheck import Dim, Float, ShapeError, dims_of, disabled, named, shapecheck
+from shapecheck import Dim, Float, Int, ShapeError, dims_of, disabled, named, shapecheck
 
 
 def attend(
@@ -71,6 +71,23 @@ def test_compiled_operations_of_each_kind() -> None:
     found, traced = torch.compile(function, fullgraph=True, backend="eager")(x, y, mask)
     torch.testing.assert_close(found, total)
     assert names == traced == ("b", "2*t", "u")
+
+
+def picked(x: Float[Tensor, "b t"], i: Int[Tensor, "k"]) -> tuple[Tensor, Any]:
+    """Take elements and put them back, by name."""
+    some = named.gather(x, "t", i, "k")
+    back = named.scatter(x, "t", i, named.triu(some, "b k") + 1, "k")
+    first, _ = named.chunk(back, 2, "t")
+    return first + named.narrow(back, "t", 0, 3), (dims_of(some), dims_of(back))
+
+
+def test_compiled_elements() -> None:
+    given = torch.rand(3, 6), torch.tensor([5, 0])
+    function = shapecheck(picked)
+    found, names = function(*given)
+    traced, traced_names = torch.compile(function, fullgraph=True, backend="eager")(*given)
+    torch.testing.assert_close(traced, found)
+    assert names == traced_names == (("b", "k"), ("b", "t"))
 
 
 def test_compiled_gradients() -> None:

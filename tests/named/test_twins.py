@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch.nn.functional as F
 from seeding import seed
 from torch import Tensor, nn
 
-from shapecheck import Dim, Float, dims_of, named, shapecheck
+from shapecheck import Dim, Float, ShapeError, dims_of, named, shapecheck
 
 N = 4  # every dimension has this size: only names can tell them apart
 CONV = nn.Conv1d(N, N, 2)
@@ -26,6 +27,23 @@ def x() -> Tensor:
 def y() -> Tensor:
     seed(1)
     return torch.rand(N, N, N, dtype=torch.float64)
+
+
+def index(names: str, size: int = N) -> Tensor:
+    """Return indices into any dimension, `size` of the first of their own."""
+    seed(2)
+    sizes = [size, *(N for _ in names.split()[1:])]
+    return named(
+        torch.stack([torch.randperm(N) for _ in range(64)])
+        .flatten()[: math.prod(sizes)]
+        .view(sizes),
+        names,
+    )
+
+
+def places(name: str) -> Tensor:
+    """Return each index of a dimension once."""
+    return index(name)
 
 
 Twin = tuple[Callable[[Tensor, Tensor], Any], Callable[[Tensor, Tensor], Any], str]
@@ -181,6 +199,68 @@ TWINS: dict[str, Twin] = {
         lambda x, y: x.masked_fill((y[:, 0].T > 0.5)[:, None], 0.0),
         "b t d",
     ),
+    "narrow": (lambda x, y: named.narrow(x, "t", 1, 2), lambda x, y: x[:, 1:3], "b _ d"),
+    "chunk": (
+        lambda x, y: named.chunk(x, 2, "d")[1],
+        lambda x, y: x.chunk(2, 2)[1],
+        "b t d-(d+1)//2",
+    ),
+    "gather": (
+        lambda x, y: named.gather(x, "t", index("k b d"), "k"),
+        lambda x, y: x.gather(1, index("k b d").permute(1, 0, 2)),
+        "b k d",
+    ),
+    "gather, the same along others": (
+        lambda x, y: named.gather(x, "d", index("k", 3), "k"),
+        lambda x, y: x[:, :, index("k", 3)],
+        "b t k",
+    ),
+    "gather, with the index beside another": (
+        lambda x, y: named.gather(x, "t", index("k b", 2), "k"),
+        lambda x, y: x.gather(1, index("k b", 2).T[:, :, None].expand(N, 2, N)),
+        "b k d",
+    ),
+    "scatter": (
+        lambda x, y: named.scatter(x, "t", places("k"), named.rename(y, k="s"), "k"),
+        lambda x, y: x[:, places("k").argsort()] * 0 + y.permute(2, 1, 0)[:, places("k").argsort()],
+        "b t d",
+    ),
+    "scatter of a number": (
+        lambda x, y: named.scatter(x, "d", index("k", 2), 0.0, "k"),
+        lambda x, y: x.index_fill(2, index("k", 2), 0.0),
+        "b t d",
+    ),
+    "masked_select": (
+        lambda x, y: named.masked_select(x, named.op(y, lambda y: y[:, 0] > 0.5), "n"),
+        lambda x, y: x[(y[:, 0].T > 0.5)[:, None].expand(N, N, N)],
+        "n",
+    ),
+    "nonzero": (
+        lambda x, y: named.nonzero(named.op(x, lambda x: x > 0.5), "n", "axes"),
+        lambda x, y: (x > 0.5).nonzero(),
+        "n axes",
+    ),
+    "unique": (
+        lambda x, y: named.unique(named.op(x, Tensor.detach, torch.round), "n")[0],
+        lambda x, y: x.round().unique(),
+        "n",
+    ),
+    "unique, the inverse": (
+        lambda x, y: named.unique(named.argsort(x, "t"), "n")[1],
+        lambda x, y: x.argsort(1).unique(return_inverse=True)[1],
+        "b t d",
+    ),
+    "unique along one": (
+        lambda x, y: named.unique(named.argsort(x, "t"), "n", "b")[0],
+        lambda x, y: x.argsort(1).unique(dim=0),
+        "n t d",
+    ),
+    "triu": (
+        lambda x, y: named.triu(x, "d b"),
+        lambda x, y: x.permute(1, 2, 0).triu().permute(2, 0, 1),
+        "b t d",
+    ),
+    "tril": (lambda x, y: named.tril(x, "t d", -1), lambda x, y: x.tril(-1), "b t d"),
     "rename": (lambda x, y: named.rename(x, u="t"), lambda x, y: x, "b u d"),
     "rename, swapping": (lambda x, y: named.rename(x, b="t", t="b"), lambda x, y: x, "t b d"),
     "assert_size": (lambda x, y: named.assert_size(x, t=N), lambda x, y: x, "b t d"),
@@ -258,9 +338,35 @@ def test_dimension_objects() -> None:
     assert dims_of(named.dot(a, b, (time,))) == ("batch", "d", "time")  # d is shared, batched
 
 
-def test_names_stay_with_the_tensor_that_is_renamed() -> None:
-    a = named(x(), "b t d")
-    b = named.rename(a, s="t")
-    assert dims_of(a) == ("b", "t", "d")
-    assert dims_of(b) == ("b", "s", "d")
-    assert b.data_ptr() == a.data_ptr()
+RENAMING: dict[str, Callable[[Tensor], Tensor]] = {
+    "rename": lambda a: named.rename(a, s="t"),
+    "one dimension merged": lambda a: named.stack(a, s="t"),
+    "one dimension flattened": lambda a: named.flatten(a, "t", "s"),
+    "nothing done": lambda a: named.op(a, nn.Identity(), s="t"),
+    "nothing to be done": lambda a: named.op(a, Tensor.double, Tensor.contiguous, s="t"),
+}
+
+
+@pytest.mark.parametrize("way", RENAMING)
+def test_names_stay_with_the_tensor_that_is_renamed(way: str) -> None:
+    def renamed(a: Float[Tensor, "b t d"]) -> None:
+        b = RENAMING[way](a)
+        assert dims_of(a) == ("b", "t", "d")
+        assert dims_of(b) == ("b", "s", "d")
+        assert b.data_ptr() == a.data_ptr()
+
+    renamed(named(x(), "b t d"))
+    shapecheck(renamed)(x())
+
+
+def test_what_is_put_is_as_long_as_its_index() -> None:
+    index, source = named(torch.tensor([2, 0]), "k"), named(torch.ones(3), "k")
+    with pytest.raises(ShapeError, match=r"can't put \(k\) where \(k\) says"):
+        named.scatter(named(x(), "b t d"), "t", index, source, "k")
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_an_index_has_the_others_dimensions_whole(batch: int) -> None:
+    at = named(torch.zeros(batch, 2, dtype=torch.long), "b k")
+    with pytest.raises(ShapeError, match='has no "b"'):
+        named.gather(named(x(), "b t d"), "t", at, "k")

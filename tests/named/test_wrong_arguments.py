@@ -51,6 +51,10 @@ def x() -> torch.Tensor:
     return named(torch.arange(24.0).reshape(2, 3, 4), "a b c")
 
 
+def at() -> torch.Tensor:
+    return named(torch.tensor([0, 1]), "k")
+
+
 CALLS: dict[str, Callable[[Any], Any]] = {
     "the tensor": lambda wrong: named.sum(wrong, "a"),
     "the tensor, over all": named.sum,
@@ -69,6 +73,16 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "the name in a pair": lambda wrong: named.unflatten(x(), "a", [(wrong, 2), ("q", 1)]),
     "the packed": lambda wrong: named.unpack(wrong, Time, "b"),
     "the padded dimension": lambda wrong: named.mask(x(), wrong),
+    "the index": lambda wrong: named.gather(x(), "a", wrong, "k"),
+    "the index's dimension": lambda wrong: named.gather(x(), "a", at(), wrong),
+    "where it is put": lambda wrong: named.scatter(x(), wrong, at(), 0.0, "k"),
+    "the mask": lambda wrong: named.masked_select(x(), wrong, "n"),
+    "the name of what is selected": lambda wrong: named.masked_select(x(), x() > 1, wrong),
+    "the name of what isn't zero": lambda wrong: named.nonzero(x(), wrong, "axes"),
+    "the name of the axes": lambda wrong: named.nonzero(x(), "n", wrong),
+    "the name of what is unique": lambda wrong: named.unique(x(), wrong),
+    "the plane": lambda wrong: named.triu(x(), wrong),
+    "the part's dimension": lambda wrong: named.narrow(x(), wrong, 0, 1),
     "the indexed dimension": lambda wrong: named.get(x(), wrong, 0),
     **{
         f"the dimension of {name}": lambda wrong, name=name: getattr(named, name)(x(), wrong)  # type: ignore[misc]

@@ -1,0 +1,135 @@
+"""The runs of the systems' own tests, on checkouts made of a few tests written here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from systems.originals.__main__ import main, told_of
+
+pytestmark = pytest.mark.skipif(
+    not torch.__version__.startswith("2.13"), reason="functorch.dim is written in Python there"
+)
+
+TORCHDIM = """
+from unittest import TestCase, skip
+import torch
+from torchdim import dims
+from torchdim._C import _test_c
+from torchvision.models import resnet18
+
+class TestMin(TestCase):
+    def test_product(self):
+        i, j, k = dims(3)
+        x, y = torch.rand(3, 4), torch.rand(4, 5)
+        assert torch.allclose((x[i, k] * y[k, j]).sum(k).order(i, j), x @ y)
+    def test_of_another_size(self):
+        i = dims(1)
+        torch.rand(3)[i], torch.rand(4)[i]
+    def test_network(self):
+        assert resnet18(torch.nn.BatchNorm2d)(torch.rand(2, 3, 8, 8)).shape == (2, 1000)
+    def test_hello(self):
+        A = torch.rand(3, 4)
+        A[..., 3, ...].there_is_no_such_method()
+    def test_c(self):
+        _test_c()
+    @skip("here")
+    def test_skipped(self):
+        raise ValueError
+"""
+
+CORE = """
+import pytest
+from . import assert_match, ntorch
+
+def test_operators():
+    x = ntorch.ones(2, 3, names=("a", "b"))
+    y = ntorch.ones(3, 4, names=("b", "c"))
+    assert (1 - x * y).sum("b").shape == {"a": 2, "c": 4}
+    assert x.dot("b", y).values[0, 0] == 3
+    assert_match(x, y)
+def test_writing():
+    x = ntorch.zeros(2, 3, names=("a", "b"))
+    x[{"a": 0}] = ntorch.ones(3, names="b")
+    x[{"b": ntorch.tensor([1], names="i")}] = 5
+    assert x.values.tolist() == [[1, 5, 1], [0, 5, 0]]
+def test_wrong():
+    ntorch.ones(2, 3, names=("a", "b")).sum("c")
+@pytest.mark.xfail
+def test_expected():
+    ntorch.ones(2, 3, names=("a", "b")).sum("c")
+"""
+
+NN = """
+from .. import ntorch
+
+def test_conv():
+    x = ntorch.ones(2, 3, 8, 4, names=("a", "b", "time", "c"))
+    found = ntorch.nn.Conv1d(4, 5, 3).spec("c", "time", "d")(x)
+    assert found.shape == {"a": 2, "b": 3, "d": 5, "time": 6}
+"""
+
+DISTRIBUTIONS = """
+from .. import ntorch
+from . import ndistributions
+
+def test_normal():
+    x = ntorch.ones(2, names=("a",))
+    found = ndistributions.Normal(x, x).sample((3,), names=("n",))
+    assert found.shape == {"n": 3, "a": 2}
+"""
+
+
+def written(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return folder
+
+
+def test_torchdim(tmp_path: Path) -> None:
+    lines, fine = told_of(
+        "torchdim", written(tmp_path, {"torchdim/test/test_dims.py": TORCHDIM}), []
+    )
+    assert lines[:3] == [
+        "torchdim: 2 of 5 tests pass",
+        "    the suite itself skips 1 more",
+        "    test_dims.TestMin.test_of_another_size fails",
+    ]
+    assert [line.partition(":")[0].strip() for line in lines[3:]] == [
+        "test_dims.TestMin.test_c",
+        "test_dims.TestMin.test_hello",
+        "without `A[..., 3, ...]` it has passed",
+    ]
+    assert not fine
+
+
+def test_namedtensor(tmp_path: Path) -> None:
+    files = {
+        "namedtensor/test_core.py": CORE,
+        "namedtensor/nn/test_nn.py": NN,
+        "namedtensor/distributions/test_distributions.py": DISTRIBUTIONS,
+    }
+    packages = dict.fromkeys(
+        (
+            "namedtensor/__init__.py",
+            "namedtensor/nn/__init__.py",
+            "namedtensor/distributions/__init__.py",
+        ),
+        "raise ImportError",
+    )
+    home = {f"namedtensor/{name}": text for name, text in {**files, **packages}.items()}
+    lines, fine = told_of("namedtensor", written(tmp_path, home), [])
+    assert lines == [
+        "namedtensor: 5 of 6 tests pass",
+        "    1 of these fail as expected",
+        "    test_core.test_wrong fails",
+    ]
+    assert not fine
+
+
+def test_what_isnt_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path), "torchdim"]) == 0
+    assert capsys.readouterr().out == f"torchdim: there is no {tmp_path.resolve() / 'torchdim'}\n"
