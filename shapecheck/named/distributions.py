@@ -120,10 +120,8 @@ class Distribution:
     def _named(
         self, tensor: Tensor, dims: tuple[DimExpr, ...], more: Mapping[Sym, int] | None = None
     ) -> Tensor:
-        values = {
-            **(more or {}),
-            **self._values,
-        }  # what is scored may have a 1 where the batch hasn't
+        # What is scored may have a 1 where the batch hasn't.
+        values = {**(more or {}), **self._values}
         with DisableTorchFunction():
             sizes = tuple(tensor.shape)
             state.here.name(tensor, record(dims, sizes, values))

@@ -86,7 +86,7 @@ X, W = torch.arange(6.0).view(2, 3), torch.ones(3, 4)
     "part",
     [
         "shapecheck.signatures.Signature.apply",
-        "shapecheck.runtime.naming.by_names.Names.__init__",
+        "shapecheck.runtime.naming.by_names._pattern",
         "shapecheck.runtime.naming.by_names.Names.keep",
         "shapecheck.runtime.naming.by_names.Names.outcome",
         "shapecheck.runtime.naming.call_names.CallNames.of",

@@ -131,5 +131,5 @@ def test_namedtensor(tmp_path: Path) -> None:
 
 
 def test_what_isnt_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(tmp_path), "torchdim"]) == 0
+    assert main([str(tmp_path), "torchdim"]) == 1
     assert capsys.readouterr().out == f"torchdim: there is no {tmp_path.resolve() / 'torchdim'}\n"

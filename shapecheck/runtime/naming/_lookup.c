@@ -1,8 +1,8 @@
 /* The steady state of mode.py, compiled: from an op and its arguments to the outcome that is kept.
 
-   A `Lookup` does what the Python function that calls it does, where the outcome is known and what is
-   looked at are arguments that most calls have. All else it leaves to the function, where the parts
-   of a key are explained; both make equal keys.
+   A `Lookup` does what the Python function that calls it does, where the outcome is known and what
+   is looked at are arguments that most calls have. All else it leaves to the function, where the
+   parts of a key are explained; both make equal keys.
 
    What a tensor says of its shape may be Python code of others, which may change the table, a list
    of arguments or the keywords: whatever is taken from these is owned while it is used. */
@@ -15,8 +15,8 @@
 
 #define EACH(DO)                                                                                   \
     DO(cache) DO(plain) DO(opaque) DO(tensor) DO(parameter) DO(shape) DO(record) DO(placed)        \
-    DO(likely) DO(constant) DO(getitem) DO(kinds) DO(transforming) DO(levels) DO(name) DO(hand_down)          \
-    DO(retell) DO(fault)
+    DO(likely) DO(constant) DO(getitem) DO(kinds) DO(transforming) DO(levels) DO(name)             \
+    DO(hand_down) DO(retell) DO(fault)
 
 #define FIELD(name) PyObject *name;
 typedef struct {
@@ -26,7 +26,7 @@ typedef struct {
 } Lookup;
 #undef FIELD
 
-/* What an op is, beside its name: numbers of `Kind` in lookup.py. */
+/* What an op is, beside its name, as `_KINDS` of lookup.py counts it. */
 enum { READS = 1, GIVEN = 2, NUMBERED = 4, OTHER = 8 };
 
 typedef struct {
@@ -542,9 +542,10 @@ static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *words) {
     if (!PyArg_ParseTupleAndKeywords(
             args, words, "$O!O!O!OOOOOOOOO!OO!OOOO:Lookup", names, &PyDict_Type, &given.cache,
             &PyTuple_Type, &given.plain, &PyTuple_Type, &given.opaque, &given.tensor,
-            &given.parameter, &given.shape, &given.record, &given.placed, &given.likely, &given.constant,
-            &given.getitem, &PyDict_Type, &given.kinds, &given.transforming, &PySet_Type,
-            &given.levels, &given.name, &given.hand_down, &given.retell, &given.fault))
+            &given.parameter, &given.shape, &given.record, &given.placed, &given.likely,
+            &given.constant, &given.getitem, &PyDict_Type, &given.kinds, &given.transforming,
+            &PySet_Type, &given.levels, &given.name, &given.hand_down, &given.retell,
+            &given.fault))
         return NULL;
     Lookup *self = (Lookup *)type->tp_alloc(type, 0);
     if (self == NULL)

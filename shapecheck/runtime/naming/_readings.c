@@ -145,7 +145,7 @@ static void drop(PyObject **parts, int count) {
         Py_DECREF(parts[i]);
 }
 
-/* Add what a function returned: a `Returning`, and the record of each reading that it is made of. */
+/* Say what a function returned: a `Returning`, and the record of each reading in it. */
 static Answer returned_sizes(PyObject *kept, PyObject **made) {
     PyObject *found = PyTuple_GET_ITEM(kept, 2), *read = PyTuple_GET_ITEM(kept, 4);
     PyObject *place = PyObject_GetAttr(found, word_place), *parts[MOST_PARTS];

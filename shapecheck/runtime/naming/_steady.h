@@ -8,7 +8,7 @@
 #include <Python.h>
 #include <frameobject.h>
 
-/* What answers such a question: 1 if it is known, 0 where Python has to look, -1 with an error set. */
+/* 1 if a question is answered, 0 where Python has to look, -1 with an error set. */
 typedef int Answer;
 
 /* The words by which attributes are read. */
@@ -24,11 +24,11 @@ WORDS(DECLARE)
 /* Return the record of a tensor; NULL if the table has none, or with an error set. */
 PyObject *record_of(PyObject *table, PyObject *tensor);
 
-/* Note that what called the frame that runs reads a shape; `known` is NULL where nothing is known of it. */
+/* Note that the caller of the mode reads a shape; `known` is NULL where nothing is known of it. */
 Answer note_reading(PyObject *readings, PyObject *known);
 
-/* Say what decides which sizes what called the frame that runs passes to an op, None if nothing does. `always`:
-   it may say how numbers are written. `constant` is the class of constants in syntax. */
+/* Say what decides which sizes the caller of the mode passes to an op, None if nothing does.
+   `always`: it may say how numbers are written. `constant` is the class of constants in syntax. */
 Answer passed_here(
     PyObject *readings, PyObject *frame, int always, PyObject *constant, PyObject **passed);
 

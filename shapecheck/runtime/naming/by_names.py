@@ -7,7 +7,7 @@ counts where what the op really gave has the sizes that the names of the outcome
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import torch
@@ -28,41 +28,35 @@ _known: Final[Outcomes[Pattern, tuple[Outcome, bool]]] = Outcomes(1 << 13)
 class Names:
     """A key as it is for other sizes of the same names too.
 
-    `values` are the sizes that these have in it, `numbers` the sizes that are no name's.
+    `values` are the sizes that these have in it, `numbers` the sizes that are no name's. `before`
+    is what is known of the pattern.
     """
 
-    __slots__ = ("numbers", "pattern", "values")
+    __slots__ = ("before", "numbers", "pattern", "values")
 
-    def __init__(self, key: Key) -> None:
-        leaves: list[object] = []
-        _add(leaves, key)
-        self.values: dict[Sym, int] = {}
-        for leaf in leaves:
-            if type(leaf) is Record:
-                self.values.update(leaf.values)
+    def __init__(self, leaves: Sequence[object], values: dict[Sym, int]) -> None:
+        self.values = values
         self.numbers: set[int] = set()
-        self.pattern = _pattern(leaves, self.values, self.numbers)
+        self.pattern = _pattern(leaves, values, self.numbers)
+        self.before = _known.get(self.pattern)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether all sizes of the outcome that is known follow from the key."""
+        return self.before is not None and self.before[1]
 
     def outcome(self, result: Any) -> Outcome | None:
         """Return what an op gave, by what it gave before for these names; None if that isn't so."""
-        known, _ = _known.get(self.pattern, ((), False))
+        known: object = None if self.before is None else self.before[0]
         if isinstance(known, Record):
             return self._resized(known, result)
-        if not known or not isinstance(result, tuple | list) or len(result) != len(known):
+        if not isinstance(known, tuple) or not isinstance(result, tuple | list):
+            return None
+        if len(result) != len(known):
             return None
         parts = [self._resized(a, b) for a, b in zip(known, result, strict=True)]
         found = [one for one in parts if one is not None]
         return tuple(found) if len(found) == len(parts) else None
-
-    @property
-    def is_known(self) -> bool:
-        """Whether an outcome is known for these names."""
-        return self.pattern in _known
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether all sizes of the outcome follow from the key."""
-        return _known[self.pattern][1]
 
     def keep(self, outcome: object, certain: bool) -> None:
         """Keep the outcome of an op, if it is made of these names."""
@@ -92,27 +86,45 @@ class Names:
         return record(known.dims, sizes, there, known.inserted, known.blank)
 
 
+def names_in(key: Key) -> Names | None:
+    """Return the names in a key; None where one of them has several sizes in it."""
+    leaves: list[object] = []
+    _add(leaves, key)
+    values: dict[Sym, int] = {}
+    for leaf in leaves:
+        if type(leaf) is Record:
+            for symbol, size in leaf.values.items():
+                if values.setdefault(symbol, size) != size:
+                    return None
+    return Names(leaves, values)
+
+
 def _add(leaves: list[object], part: object) -> None:
-    """Add what a key is made of, from left to right; in front of what is in a tuple, its length."""
+    """Add what a key is made of, from left to right, with what is in a tuple between two marks."""
     if isinstance(part, Placed):
         part = part.key
     if isinstance(part, tuple):
-        leaves.append(_LENGTHS[len(part)] if len(part) < len(_LENGTHS) else f"({len(part)}")
+        leaves.append(_BEGIN)
         for item in part:
             _add(leaves, item)
+        leaves.append(_END)
     else:
         leaves.append(part)
 
 
-_LENGTHS: Final = [f"({count}" for count in range(64)]
+_BEGIN: Final = object()
+_END: Final = object()
 
 
-def _pattern(leaves: list[object], values: Mapping[Sym, int], numbers: set[int]) -> Pattern:
+def _pattern(leaves: Sequence[object], values: Mapping[Sym, int], numbers: set[int]) -> Pattern:
     """Return what is left of a key without sizes: names, and how their sizes compare.
 
-    Two names of one size, a size that is a number in the key, 0 and 1 are what rules may go by.
-    The numbers that are there are added to `numbers`.
+    Two names of one size, a size that is a number in the key, 0 and 1 are what rules may go by. A
+    number that isn't above the ranks may be an axis, whatever has that size. The numbers that are
+    there are added to `numbers`.
     """
+    ranks = [len(leaf.dims) for leaf in leaves if type(leaf) is Record]
+    highest = max(ranks, default=0)
     named: dict[int, Sym] = {}
     for symbol, size in values.items():
         if size > 1:
@@ -123,7 +135,7 @@ def _pattern(leaves: list[object], values: Mapping[Sym, int], numbers: set[int])
             found += (leaf.dims, leaf.inserted, leaf.blank)
             numbers.update(dim for dim in leaf.dims if type(dim) is int)
         elif type(leaf) is int:
-            name = named.get(leaf)
+            name = named.get(leaf) if leaf > highest else None
             found.append(leaf if name is None else name)
             if name is None:
                 numbers.add(leaf)

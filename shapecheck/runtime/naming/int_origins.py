@@ -130,9 +130,9 @@ class PassedSizes:
 
     `records` are what the readings were of; `frame` is the call whose parameters count. `outer` is
     the call that led to the function, which gives it what is in `given`. `starts` are numbers of
-    which only the places are known where they are passed, by how they are written. `returned` is
-    what functions return that are called for a size. `cuts` is
-    what einops cuts.
+    which only the places are known where they are passed, by how they are written, or by the axis
+    of einops that has such a length. `returned` is what functions return that are called for a
+    size. `cuts` is what einops cuts.
     """
 
     place: CallPlace

@@ -20,7 +20,7 @@ from shapecheck.ops import UNKNOWN, Repeated, Value
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, own_fault
 from shapecheck.runtime.internals import transforming
 from shapecheck.runtime.naming import fast_paths, first_class, op_errors, ops, transforms
-from shapecheck.runtime.naming.by_names import Names
+from shapecheck.runtime.naming.by_names import Names, names_in
 from shapecheck.runtime.naming.call_names import CallMode, CallNames, state
 from shapecheck.runtime.naming.facts import simplest, value_of
 from shapecheck.runtime.naming.int_origins import (
@@ -263,7 +263,7 @@ def _first_time(
     """Run an op, by what it gave to these names before, or ask its rule; remember the outcome."""
     names = _names(key, func, kwargs)
     result: Any = _NEW
-    if names is not None and names.is_known:
+    if names is not None and names.before is not None:
         result = _run(frame, func, args, kwargs)
         if _is_as_before(frame, key, names, result, func):
             return result
@@ -296,11 +296,11 @@ def _first_time(
 
 
 def _names(key: Key | None, func: Callable[..., Any], kwargs: dict[str, Any]) -> Names | None:
-    """Return an op's key by its names; None where the op writes: it can't be judged once it ran."""
+    """Return the names in an op's key; None where the op writes: it can't be judged once it ran."""
     try:
         if key is None or ops.writes(func, kwargs) or ops.reshapes_in_place(func):
             return None
-        return Names(key)
+        return names_in(key)
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         _fault(func, error)
         return None

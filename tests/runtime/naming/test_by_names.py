@@ -9,8 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from shapecheck import Float, ShapeError, dims_of, shapecheck
+from shapecheck import Float, ShapeError, dims_of, named, shapecheck
 from shapecheck.runtime.naming import mode
+from shapecheck.runtime.naming.by_names import names_in
+from shapecheck.runtime.naming.call_names import state
 
 
 @pytest.fixture
@@ -37,12 +39,15 @@ def attend(x: Float[Tensor, "b t d"], heads: int) -> Float[Tensor, "b t d"]:
 
 
 def test_new_sizes_ask_no_rule(asked: list[str]) -> None:
-    """The second length and every one after it; the names are there all the same."""
+    """The second length and every one after it; the names are there all the same.
+
+    Sizes are above the ranks: a smaller number in a call may be an axis, and is asked for.
+    """
     checked = shapecheck(attend)
-    checked(torch.randn(3, 5, 8), 4)
+    checked(torch.randn(6, 5, 8), 4)
     assert asked
     asked.clear()
-    for b, t in [(5, 6), (7, 11), (16, 9)]:
+    for b, t in [(5, 6), (7, 11), (16, 9), (9, 10)]:
         assert dims_of(checked(torch.randn(b, t, 8), 4)) == ("b", "t", "d")
     assert asked == []
 
@@ -94,3 +99,22 @@ def test_names_of_a_result_are_those_of_its_sizes() -> None:
     first = run(torch.rand(6, 3))
     assert first == run(torch.rand(8, 5)) == run(torch.rand(10, 4))
     assert run(torch.rand(7, 3)) == run(torch.rand(9, 5))
+
+
+def test_the_number_of_an_axis_is_not_taken_for_a_size() -> None:
+    """Axis 2 where the batch is 2, then axis 3 where it is 3; what is there has one size."""
+
+    @shapecheck
+    def run(x: Float[Tensor, "b h t d"], axis: int) -> list[Any]:
+        return [dims_of(x.sum(axis)), dims_of(x.transpose(1, axis))]
+
+    assert run(torch.rand(2, 5, 8, 8), 2) == [("b", "h", "d"), ("b", "t", "h", "d")]
+    assert run(torch.rand(3, 5, 8, 8), 3) == [("b", "h", "t"), ("b", "d", "t", "h")]
+
+
+def test_a_name_of_several_sizes_is_left_to_the_rule() -> None:
+    """Outside of calls two tensors may have a `t` each: a pattern can't say how these compare."""
+    several = [named(torch.rand(size, 3), "t c") for size in (5, 5, 7)]
+    five, alike, seven = (state.root.of(one) for one in several)
+    assert names_in((torch.add, five, alike)) is not None
+    assert names_in((torch.add, five, seven)) is None

@@ -4,7 +4,7 @@
 
 FOLDER has a checkout of each, under the system's name; none of their code is here. Prints how many
 tests pass, and of each that doesn't the reason. Ends with 1 where one fails that no reason is
-given for, or passes though one is.
+given for, or passes though one is, and where a system's tests aren't there.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def told_of(system: str, folder: Path, arguments: list[str]) -> tuple[list[str],
     """Return what is printed of a system, and whether all is as its adapter says."""
     checkout = folder.resolve() / system
     if not checkout.is_dir():
-        return [f"{system}: there is no {checkout}"], True
+        return [f"{system}: there is no {checkout}"], False
     left = suite_of(system).left
     outcomes = ran(system, checkout, arguments)
     skipped = [name for name, came in outcomes.items() if came == "skipped" and name not in left]
