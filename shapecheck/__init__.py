@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shapecheck.runtime import dims_of as dims_of
     from shapecheck.runtime import disabled as disabled
     from shapecheck.runtime import install_import_hook as install_import_hook
+    from shapecheck.runtime import names as names
     from shapecheck.runtime import reveal_shape as reveal_shape
     from shapecheck.runtime import shapecheck as shapecheck
     from shapecheck.runtime import trace as trace
@@ -69,7 +70,7 @@ else:
             "ShapeAnnotationError Shaped UInt UInt8 UInt16 UInt32 UInt64"
         ),
         "shapecheck.runtime": (
-            "RaggedWarning ShapeError assert_shape dims_of disabled install_import_hook "
+            "RaggedWarning ShapeError assert_shape dims_of disabled install_import_hook names "
             "reveal_shape shapecheck trace watch"
         ),
     }

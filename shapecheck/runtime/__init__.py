@@ -26,6 +26,7 @@ def _check_torch(version: str) -> None:
 _check_torch(torch.__version__)
 
 from shapecheck.runtime.asking.claims import assert_shape, named  # noqa: E402
+from shapecheck.runtime.asking.outside import names  # noqa: E402
 from shapecheck.runtime.asking.questions import dims_of, reveal_shape  # noqa: E402
 from shapecheck.runtime.decorate.decorator import shapecheck  # noqa: E402
 from shapecheck.runtime.decorate.hook import install_import_hook  # noqa: E402
@@ -48,6 +49,7 @@ __all__ = [
     "disabled",
     "install_import_hook",
     "named",
+    "names",
     "reveal_shape",
     "shapecheck",
     "trace",

@@ -103,8 +103,11 @@ class CarriedError(ShapeError, metaclass=_Carried):
     """A `ShapeError` on its way through an operator; the decorated call around it unpacks it.
 
     torch's operators take any TypeError for "unsupported operand" and drop it, so this is none.
-    Who catches it on the way finds all that `error` has.
+    Who catches it on the way finds all that `error` has, and its name where nothing unpacks it.
     """
+
+    __module__ = "shapecheck"
+    __qualname__ = "ShapeError"
 
     def __init__(self, error: ShapeError) -> None:
         super().__init__(error.message, error.names, error.place, error.words, error.rank)

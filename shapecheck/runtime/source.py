@@ -160,25 +160,25 @@ def value_at(frame: FrameType, node: ast.expr) -> object:
     return None
 
 
-def told_at_users_line(error: Exception) -> Exception:
+def told_at_users_line(error: Exception, caught: bool = True) -> Exception:
     """Return an error with a traceback that has none of our lines in it.
 
-    That of a `ShapeError` ends at the user's own line, not inside of a library of ops. The first
-    entry is the frame that caught it, which raising it again adds. With `SHAPECHECK_DEBUG=1` all
-    are there.
+    That of a `ShapeError` ends at the user's own line, not inside of a library of ops. Where it was
+    `caught`, the first entry is the frame that did, which raising it again adds. With
+    `SHAPECHECK_DEBUG=1` all are there.
     """
     try:
-        return _told(error)
+        return _told(error, caught)
     except Exception as fault:  # noqa: BLE001 - the user's own error goes on
         own_fault("to tell where an error comes from", fault)
         return error
 
 
-def _told(error: Exception) -> Exception:
+def _told(error: Exception, caught: bool) -> Exception:
     found = error.unpacked() if isinstance(error, CarriedError) else error
     if found is not error:
         found.__cause__ = found.__cause__  # so that what carried it isn't told as its context
-    entries = list(_entries(error.__traceback__))[1:]
+    entries = list(_entries(error.__traceback__))[caught:]
     if not debugging():
         if isinstance(error, ShapeError):
             while entries and not is_users(entries[-1].tb_frame.f_code):

@@ -16,6 +16,7 @@ from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import Failed, ShapeError, kind_of
 from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming.call_names import state
+from shapecheck.runtime.naming.lasting import known_in
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import user_place
 from shapecheck.spec.objects import Objects, Part, is_part
@@ -41,7 +42,7 @@ def assert_shape(tensor: TensorT, *dims: Part) -> TensorT:
     Also against dimension objects, `assert_shape(x, Batch, Time)`.
 
     Inside of a decorated call the names are the call's, and dimensions without a name take the
-    annotation's. Raises `ShapeError`.
+    annotation's; one that has a name keeps it. Raises `ShapeError`.
     """
     learned: TensorT = _learn(tensor, dims, "assert_shape", forget=False)
     return learned
@@ -71,7 +72,7 @@ def _learn(tensor: Any, dims: tuple[Part, ...], function: str, forget: bool) -> 
         raise ShapeError(Message(f'value is {kind_of(tensor)}, declared a tensor "{shape}"'))
     with DisableTorchFunction():
         frame = state.here
-        before = frame.of(tensor)
+        before = known_in(frame, tensor)
         if forget:
             frame.name(tensor, None)
         place = user_place()

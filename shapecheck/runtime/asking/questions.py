@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import torch
 
+from shapecheck.dims import DimExpr
 from shapecheck.runtime.annotations.hints import tensor_hint
 from shapecheck.runtime.boundary import other_checkers
 from shapecheck.runtime.boundary.locals import fit
@@ -16,6 +17,7 @@ from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming import transforms
 from shapecheck.runtime.naming.call_names import state
 from shapecheck.runtime.naming.facts import is_open
+from shapecheck.runtime.naming.lasting import known_in
 from shapecheck.runtime.naming.records import plain_shape, sizes_of
 from shapecheck.runtime.source import user_place
 from shapecheck.shapes import Shape
@@ -35,25 +37,36 @@ def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
     if torch.compiler.is_compiling():
         return names_in_trace.texts_of(tensor)
     with DisableTorchFunction():
-        frame = state.here
-        found = transforms.known(tensor, frame.table)
-        if found is None or found.sizes != sizes_of(tensor):
+        found = _known(tensor)
+        if found is None:
             return (None,) * tensor.dim()
-        return tuple(
-            None if isinstance(dim, int) or is_open(dim) else str(dim) for dim in found.dims
-        )
+        return tuple(None if isinstance(dim, int) or is_open(dim) else str(dim) for dim in found)
 
 
 def reveal_shape(tensor: TensorT) -> TensorT:
     """Print what is known of a tensor's shape, and return it."""
     with DisableTorchFunction():
-        found = state.here.of(tensor)
-        known = found is not None and found.sizes == sizes_of(tensor)
-        shape = Shape(found.dims) if found is not None and known else plain_shape(tensor)
+        found = _known(tensor)
+        shape = plain_shape(tensor) if found is None else Shape(found)
         place = user_place()
         where = "" if place is None else f"{place.code.co_filename}:{place.line}: "
         sys.stderr.write(f'{where}Revealed shape is "{shape.text()}"\n')
     return tensor
+
+
+def _known(tensor: torch.Tensor) -> tuple[DimExpr, ...] | None:
+    """Return a tensor's dimensions in the names that count here, None if it has none.
+
+    Where names are carried outside of calls, an axis may have a name of these, or of a result.
+    """
+    sizes, frame = sizes_of(tensor), state.here
+    records = [known_in(frame, tensor) or transforms.known(tensor, frame.table)]
+    if state.is_outside(frame):
+        records.append(state.root.of(tensor))
+    found = [one.dims for one in records if one is not None and one.sizes == sizes]
+    if len(found) < 2:
+        return found[0] if found else None
+    return tuple(b if isinstance(a, int) else a for a, b in zip(*found, strict=True))
 
 
 def is_instance(value: object, origin: object, metadata: TensorSpec) -> bool:

@@ -6,13 +6,12 @@ gives it those that it has at the caller.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import torch
 
-import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Sym
 from shapecheck.runtime.annotations.braced import Braced, braced
 from shapecheck.runtime.annotations.hints import MaybeHint, TensorHint, TupleHint
@@ -23,15 +22,19 @@ from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.internals import depth, mode_at, pop_mode, push_mode
 from shapecheck.runtime.naming import first_class
 from shapecheck.runtime.naming.batched import dims_made, is_batched
+from shapecheck.runtime.naming.between_calls import outwards
 from shapecheck.runtime.naming.call_names import CallMode, CallNames, state
-from shapecheck.runtime.naming.facts import value_of
+from shapecheck.runtime.naming.lasting import lasting, outlive
 from shapecheck.runtime.naming.mode import thread_mode
-from shapecheck.runtime.naming.records import Record, agreed, record, sizes_of
+from shapecheck.runtime.naming.records import Record, agreed, sizes_of
 from shapecheck.runtime.source import return_place
 from shapecheck.shapes import Item
 from shapecheck.tensor_spec import ShapeAnnotationError
 
 _ENTRIES: Final = 4096
+
+Results = tuple[tuple[Record | None, ...], tuple[Record | None, ...]]
+"""What the parts of a result are called at the caller, and outside of all calls."""
 
 
 @dataclass(eq=False, slots=True)
@@ -40,8 +43,8 @@ class Entry:
 
     `sizes`, `symbols`: what the names are. `records`: of the plain tensor arguments, in order.
     `outer`, `outer_runs`: the names in terms of the caller's dimensions. `braced`: what expressions
-    such as `{self.d}` stand for. `results` remembers what
-    was found out about results, by their names or sizes.
+    such as `{self.d}` stand for. `results` remembers what was found out about results, by their
+    names or sizes and who receives them.
     """
 
     sizes: dict[str, int]
@@ -51,7 +54,7 @@ class Entry:
     outer: dict[str, DimExpr]
     outer_runs: dict[str, tuple[Item, ...]]
     braced: Braced = field(default_factory=dict)
-    results: dict[object, tuple[Record | None, ...]] = field(default_factory=dict)
+    results: dict[object, Results] = field(default_factory=dict)
 
 
 Inside = list[tuple[torch.Tensor, Record]]
@@ -103,6 +106,27 @@ def follow() -> CallNames | None:
     return frame
 
 
+def carry_on() -> None:
+    """Carry names outside of calls: those that `named` gave, and what results are called."""
+    mode, given = thread_mode(), state.given
+    given.symbols = {}
+    for reference, known in [*given.table.values()]:
+        tensor = reference()
+        if tensor is not None:
+            given.name(tensor, given.settled(known))
+    state.carrying = True
+    _open(mode, given)
+
+
+def carry_no_more() -> None:
+    """Carry no names outside of calls any more; tensors keep those that they have."""
+    exit(state.given)
+    state.carrying = False
+    lasting.clear()
+    state.root.table.update(state.given.table)
+    state.root.sweep()
+
+
 def unfollow(frame: CallNames | None) -> None:
     """Close a frame that `follow` opened; what is left of its tensors keeps its names outside."""
     if frame is None:
@@ -137,6 +161,11 @@ def exit(frame: CallNames | None) -> None:
         taken = pop_mode()
         if taken is not mode:
             _take_off(mode, taken)
+    if state.carrying and frame.entry is not None:
+        try:
+            outlive(frame)
+        except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+            own_fault(f"to keep the names of what {frame.plan.label} leaves", error)
 
 
 def _take_off(mode: CallMode, taken: Any) -> None:
@@ -239,7 +268,7 @@ def _leave(frame: CallNames, values: Sequence[Any], result: Any) -> None:
     steady = isinstance(plan.result, TensorHint | MaybeHint | TupleHint) and plan.steady
     parts = list(_parts(result))
     if steady and frame.names == entry.sizes:
-        key = tuple([_key(part, frame) for part in parts])
+        key = (_receives(frame), *[_key(part, frame) for part in parts])
         known = entry.results.get(key)
         if known is None:
             known = _new_result(frame, values, result, parts)
@@ -247,12 +276,18 @@ def _leave(frame: CallNames, values: Sequence[Any], result: Any) -> None:
                 entry.results[key] = known
     else:
         known = _new_result(frame, values, result, parts)
-    receiver = frame.parent or state.root
-    for part, names in zip(parts, known, strict=True):
-        if names is not None:
-            receiver.name(part, names)
-    if frame.parent is None:
-        receiver.sweep()
+    for receiver, records in zip((frame.parent, state.root), known, strict=True):
+        if receiver is not None and records:
+            for part, names in zip(parts, records, strict=True):
+                if names is not None:
+                    receiver.name(part, names)
+            if state.is_outside(receiver):
+                receiver.sweep()
+
+
+def _receives(frame: CallNames) -> tuple[bool, bool]:
+    """Return whether a call's result is named at a caller, and whether outside of all calls."""
+    return frame.parent is not None, frame.parent is None or frame.parent is state.given
 
 
 def _parts(result: Any) -> Iterator[Any]:
@@ -265,8 +300,8 @@ def _parts(result: Any) -> Iterator[Any]:
 
 def _new_result(
     frame: CallNames, values: Sequence[Any], result: Any, parts: Sequence[Any]
-) -> tuple[Record | None, ...]:
-    """Check a result by its names; return what its parts are called at the caller."""
+) -> Results:
+    """Check a result by its names; return what its parts are called at the caller and outside."""
     plan: Plan = frame.plan
     entry: Entry = frame.entry
     scope = {param.name: value for param, value in zip(plan.params, values, strict=True)}
@@ -277,23 +312,23 @@ def _new_result(
     binding = Binding(plan, scope, known_values, shape_of, namer.names, namer.runs, entry.braced)
     fit_result(binding, plan, result)
     _refuse_left_over(frame, binding, result)
-    outside = dict(frame.parent.symbols) if frame.parent is not None else {}
-    translated: dict[int, Record | None] = {}
+    receiver = frame.parent
+    called: dict[int, Record | None] = {}
+    declared: dict[int, Record | None] = {}
     for leaf in binding.leaves:
-        known: Record | None
-        if leaf.record is not None and frame.parent is not None:
-            known = first_class.record_of(frame, leaf.tensor)
-        else:
-            bound = binding.sizes(), binding.group_sizes()
-            inside = Namer(plan, *(bound if leaf.record is None else binding.records[leaf.record]))
-            known = inside.record(leaf.hint.spec.shape, leaf.tensor)
-        if known is None:
-            continue
-        if frame.parent is None:
-            translated[id(leaf.tensor)] = known
-        else:
-            translated[id(leaf.tensor)] = _translated(known, entry, outside)
-    return tuple(translated.get(id(part)) for part in parts)
+        bound = binding.sizes(), binding.group_sizes()
+        inside = Namer(plan, *(bound if leaf.record is None else binding.records[leaf.record]))
+        said = inside.record(leaf.hint.spec.shape, leaf.tensor)
+        declared[id(leaf.tensor)] = said
+        if receiver is not None:
+            known = said if leaf.record is None else first_class.record_of(frame, leaf.tensor)
+            around = entry.outer, entry.outer_runs, dict(receiver.symbols)
+            called[id(leaf.tensor)] = None if known is None else outwards(known, *around)
+    at_caller, outside = _receives(frame)
+    return (
+        tuple(called.get(id(part)) for part in parts) if at_caller else (),
+        tuple(declared.get(id(part)) for part in parts) if outside else (),
+    )
 
 
 def _refuse_left_over(frame: CallNames, binding: Binding, result: Any) -> None:
@@ -302,40 +337,3 @@ def _refuse_left_over(frame: CallNames, binding: Binding, result: Any) -> None:
         said = first_class.left_over(frame, leaf.subject, leaf.tensor, result)
         if said is not None:
             raise binding.error(Failed(said), return_place(frame.plan.function)[0])
-
-
-def _translated(known: Record, entry: Entry, outside: Mapping[Sym, int]) -> Record | None:
-    """Return a result's dimensions in the caller's names; those without one there are plain."""
-    swap: dict[Any, Any] = {}
-    composite: dict[Sym, DimExpr] = {}
-    for name, dim in entry.outer.items():
-        swap[Sym(name)] = dims.size_of(dim)
-        composite[Sym(name)] = dim
-    for group, run in entry.outer_runs.items():
-        for index, item in enumerate(run):
-            label = f"*{group}" if len(run) == 1 else f"{group}[{index}]"
-            composite[Sym(label)] = item  # type: ignore[assignment]  # no Run at run time
-            swap[Sym(label)] = dims.size_of(item)  # type: ignore[arg-type]
-    found: list[DimExpr] = []
-    for dim, size in zip(known.dims, known.sizes, strict=True):
-        found.append(_translate(dim, size, swap, composite, outside))
-    return record(tuple(found), known.sizes, outside)
-
-
-def _translate(
-    dim: DimExpr,
-    size: int,
-    swap: Mapping[Any, Any],
-    composite: Mapping[Sym, DimExpr],
-    outside: Mapping[Sym, int],
-) -> DimExpr:
-    if isinstance(dim, int) or not dims.symbols(dim) <= set(swap):
-        return size
-    new: DimExpr
-    if isinstance(dim, dims.Composite):
-        new = dims.merge(_translate(part, 0, swap, composite, outside) for part in dim.parts)
-    elif dim.symbol is not None:
-        new = composite[dim.symbol]
-    else:
-        new = dims.substitute(dim, swap)
-    return new if size == 0 or value_of(new, outside) == size else size

@@ -18,7 +18,7 @@ from shapecheck.runtime.boundary.checks import shape_in
 from shapecheck.runtime.boundary.containers import fit_value
 from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.facts import value_of
-from shapecheck.runtime.naming.records import plain_shape, record, sizes_of
+from shapecheck.runtime.naming.records import record, sizes_of
 from shapecheck.shapes import Run
 
 
@@ -46,14 +46,14 @@ def fit(
     objects = {name: dim for one in tensor_hints(hint) for name, dim in one.spec.dims}
     if objects:
         plan = replace(plan, dims={**plan.dims, **objects})
-    inside = frame is not state.root
+    inside = not state.is_outside(frame)
     groups = frame.entry.groups if frame.entry is not None else {}
     braced = frame.entry.braced if frame.entry is not None else {}
     namer = Namer(plan, {**plan.fixed, **frame.names} if inside else plan.fixed, groups, braced)
     if inside:
         namer.adopt(frame.aliases, frame.runs)
-    values = {**frame.symbols, **namer.symbols} if inside else namer.symbols
-    shape_of = shape_in(frame, values) if inside else plain_shape
+    values = {**frame.symbols, **namer.symbols}
+    shape_of = shape_in(frame, values)
     binding = Binding(plan, scope, values, shape_of, namer.names, namer.runs, braced)
     fit_value(binding, hint, value, subject)
     binding.settle()
@@ -63,6 +63,10 @@ def fit(
         _bind(frame, plan, binding, new, given)
         taught.adopt(frame.aliases, frame.runs)
         taught.symbols.update(values | frame.symbols)
+    else:
+        known = {name: dim for name, dim in binding.matcher.names.items() if isinstance(dim, Size)}
+        taught.adopt(known, {})
+        taught.symbols.update(values | taught.symbols)
     for leaf in (leaf for leaf in binding.leaves if leaf.record is None):
         _teach(frame, leaf, taught, binding, taught.symbols)
 
@@ -128,4 +132,5 @@ def _teach(
     ]
     symbols: dict[Sym, int] = {**values, **taught.symbols}
     if all(value_of(dim, symbols) == size for dim, size in zip(merged, sizes, strict=True)):
-        frame.name(leaf.tensor, record(tuple(merged), sizes, symbols))
+        found = record(tuple(merged), sizes, symbols)
+        frame.name(leaf.tensor, frame.settled(found) if found and frame is state.given else found)

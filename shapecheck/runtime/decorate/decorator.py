@@ -39,6 +39,7 @@ from shapecheck.runtime.annotations.plan import (
     is_steady,
     is_wrapper,
     kind_of,
+    says_names,
 )
 from shapecheck.runtime.boundary.generators import DELEGATE
 from shapecheck.runtime.boundary.variables import names_in_variables, with_variables
@@ -46,6 +47,7 @@ from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.decorate.attributes import guard
 from shapecheck.runtime.decorate.codegen import compile_checks
 from shapecheck.runtime.decorate.codegen_values import parameters
+from shapecheck.runtime.decorate.following import followed
 from shapecheck.runtime.errors import LOCK, hidden, own_fault
 from shapecheck.runtime.internals import HAS_COMPTIME, IMPORT_COMPTIME
 from shapecheck.runtime.source import filename_for, is_ours
@@ -206,7 +208,8 @@ def _on_member(
     # a wrapper may convert what it is given, as pydantic's `validate_call` does
     shapes_only = mode.shapes_only or is_wrapper(member)
     given: dict[str, Any] | None = {} if shapes_only else None
-    return _wrap(member, own, full, namespace, variables, given)
+    follows = strict and full and not shapes_only and kind_of(member) == "plain"
+    return _wrap(member, own, full, namespace, variables, given, follows)
 
 
 _On = Callable[[Any, frozenset[str]], Any]
@@ -335,16 +338,19 @@ def _wrap(
     namespace: Mapping[str, Any],
     variables: bool,
     given: Mapping[str, Any] | None,
+    follows: bool,
 ) -> Any:
     if MARK in vars(function):
         if not own or not is_checked(function):
             return function
         done: Pending = vars(function)[MARK]
         function, namespace = done.function, done.namespace
-        variables, given = variables or done.variables, done.given
+        variables, given, follows = variables or done.variables, done.given, done.follows
     try:
-        pending = Pending(function, own, full, namespace, given, variables)
-        return pending.wrapper() if pending.useful else function
+        pending = Pending(function, own, full, namespace, given, variables, follows)
+        if pending.useful:
+            return pending.wrapper()
+        return followed(function) if follows else function
     except (ShapeAnnotationError, RuntimeWarning):  # warnings may be asked to be errors
         raise
     except Exception as error:  # noqa: BLE001 - a defect here must not break the program
@@ -361,7 +367,8 @@ class Pending:
     """A decorated function before its first call, when its checks are compiled.
 
     `given`: only shapes are checked, since the function's author didn't ask for more. These
-    annotations come before its own. `variables`: so are its annotated local variables.
+    annotations come before its own. `variables`: so are its annotated local variables. `follows`:
+    where it has no dimension names, those that tensors have are carried through.
     """
 
     def __init__(
@@ -372,6 +379,7 @@ class Pending:
         namespace: Mapping[str, Any],
         given: Mapping[str, Any] | None = None,
         variables: bool = False,
+        follows: bool = False,
     ) -> None:
         names = names_in_variables(function) if variables else None
         self.variables = names is not None
@@ -379,6 +387,7 @@ class Pending:
         self.own = own
         self.full = full
         self.given = given
+        self.follows = follows
         self.useful = True
         self.namespace: Mapping[str, Any] = {}
         self.annotations: dict[str, Any] = {}
@@ -499,7 +508,10 @@ class Pending:
 
     def compile(self) -> types.FunctionType:
         """Write the checks."""
-        return compile_checks(self.plan(), self.full, kind_of(self.function))
+        plan = self.plan()
+        if self.follows and not says_names(plan):
+            plan.function = followed(plan.function)  # type: ignore[assignment]  # it is one
+        return compile_checks(plan, self.full, kind_of(self.function))
 
     def plan(self) -> Plan:
         """Read what is left of the annotations; return what is known of the function."""

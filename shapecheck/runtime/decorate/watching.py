@@ -22,12 +22,10 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from shapecheck import dtypes
 from shapecheck.runtime import settings
-from shapecheck.runtime.boundary import frames
 from shapecheck.runtime.decorate.decorator import MARK, Pending, is_checked
+from shapecheck.runtime.decorate.following import followed
 from shapecheck.runtime.errors import LOCK
-from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.settings import stands_aside
-from shapecheck.runtime.source import told_at_users_line
 from shapecheck.tensor_spec import TensorSpec, parse
 
 Forward = Callable[..., Any]
@@ -166,24 +164,6 @@ def checked(function: types.FunctionType, full: bool, given: Mapping[str, Any]) 
     original = vars(function)[MARK].function if is_checked(function) else function
     pending = Pending(original, frozenset(), full, {}, given)
     return pending.wrapper() if pending.useful else None
-
-
-def followed(function: Forward) -> Forward:
-    """Return a function that is called with names carried through its ops."""
-
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        if stands_aside():
-            return function(*args, **kwargs)
-        with DisableTorchFunction():
-            frame = frames.follow()
-        try:
-            return function(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 - it goes on
-            raise told_at_users_line(error)  # noqa: B904 - it is the same error
-        finally:
-            frames.unfollow(frame)
-
-    return functools.update_wrapper(forward, function)
 
 
 class _Patch:

@@ -15,8 +15,8 @@
 
 #define EACH(DO)                                                                                   \
     DO(cache) DO(plain) DO(opaque) DO(tensor) DO(parameter) DO(shape) DO(record) DO(placed)        \
-    DO(likely) DO(constant) DO(getitem) DO(kinds) DO(transforming) DO(levels) DO(name)             \
-    DO(hand_down) DO(retell) DO(fault)
+    DO(likely) DO(constant) DO(getitem) DO(kinds) DO(transforming) DO(levels) DO(lasting)          \
+    DO(name) DO(hand_down) DO(retell) DO(fault)
 
 #define FIELD(name) PyObject *name;
 typedef struct {
@@ -99,8 +99,21 @@ static Answer add_shape(Key *key, PyObject *arg) {
     return add(key, shape);
 }
 
+/* Whether a tensor has names from another call, which it outlived. */
+static Answer is_lasting(Lookup *self, PyObject *arg) {
+    if (!PyDict_GET_SIZE(self->lasting))
+        return 0;
+    PyObject *id = PyLong_FromVoidPtr(arg);
+    Answer found = id == NULL ? -1 : PyDict_Contains(self->lasting, id);
+    Py_XDECREF(id);
+    return found;
+}
+
 /* Whether a tensor without a record is one of which nothing is known: none is underneath of it. */
 static Answer is_outside(Lookup *self, PyObject *arg) {
+    Answer lasting = is_lasting(self, arg);
+    if (lasting != 0)
+        return lasting < 0 ? -1 : 0;
     PyObject *kind = (PyObject *)Py_TYPE(arg);
     if (kind == self->parameter)
         return 1;
@@ -540,12 +553,12 @@ static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *words) {
     static char *names[] = {EACH(WORD) NULL};
     Lookup given;
     if (!PyArg_ParseTupleAndKeywords(
-            args, words, "$O!O!O!OOOOOOOOO!OO!OOOO:Lookup", names, &PyDict_Type, &given.cache,
+            args, words, "$O!O!O!OOOOOOOOO!OO!O!OOOO:Lookup", names, &PyDict_Type, &given.cache,
             &PyTuple_Type, &given.plain, &PyTuple_Type, &given.opaque, &given.tensor,
             &given.parameter, &given.shape, &given.record, &given.placed, &given.likely,
             &given.constant, &given.getitem, &PyDict_Type, &given.kinds, &given.transforming,
-            &PySet_Type, &given.levels, &given.name, &given.hand_down, &given.retell,
-            &given.fault))
+            &PySet_Type, &given.levels, &PyDict_Type, &given.lasting, &given.name, &given.hand_down,
+            &given.retell, &given.fault))
         return NULL;
     Lookup *self = (Lookup *)type->tp_alloc(type, 0);
     if (self == NULL)

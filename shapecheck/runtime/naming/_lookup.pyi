@@ -26,6 +26,7 @@ class Lookup:
         kinds: dict[Any, int],
         transforming: Callable[[], object],
         levels: set[int],
+        lasting: dict[int, Any],
         name: Callable[[CallNames, Any, Any], object],
         hand_down: Callable[[Any, tuple[Any, ...], Any, Table], object],
         retell: Callable[[Exception, CallNames, Any, tuple[Any, ...], dict[str, Any]], object],

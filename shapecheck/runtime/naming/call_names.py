@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 from shapecheck.dims import DimExpr, Sym
 from shapecheck.runtime.naming.lookup import keep
-from shapecheck.runtime.naming.records import Record, Table
+from shapecheck.runtime.naming.records import Record, Table, apart
 from shapecheck.shapes import Item
 
 Bound = dict[int, tuple["weakref.ref[Any]", Record]]
@@ -87,6 +87,12 @@ class CallNames:
             self.table = {key: item for key, item in self.table.items() if item[0]() is not None}
             self.limit = max(_SWEEP, 2 * len(self.table))
 
+    def settled(self, known: Record) -> Record:
+        """Return a record as it is called here, where a name of another size is another one."""
+        own = apart(known, self.symbols)
+        self.symbols.update(own.values)
+        return own
+
 
 class CallMode(TorchFunctionMode):
     """A mode that knows the decorated call that is running (see `mode.NamesMode`)."""
@@ -98,12 +104,14 @@ class State(threading.local):
     """What one thread is doing: its mode object, and the frame outside of all decorated calls.
 
     `root` has the names that tensors have outside, each by the function that returned it; `given`
-    those of `named`, which belong together: they go on inside of models that are watched.
-    `minding`: what runs leaves padding out itself.
+    those of `named`, which belong together: they go on inside of models that are watched, and
+    through all ops while names are carried outside of calls too, `carrying`. `minding`: what runs
+    leaves padding out itself.
     """
 
     mode: CallMode | None = None
     minding: bool = False
+    carrying: bool = False
 
     def __init__(self) -> None:
         self.root = CallNames({}, {}, None)
@@ -114,9 +122,13 @@ class State(threading.local):
         """The decorated call that is running, or the frame outside of all."""
         return self.frame or self.root
 
+    def is_outside(self, frame: CallNames) -> bool:
+        """Whether a frame is none of a decorated call."""
+        return frame is self.root or frame is self.given
+
     @property
     def frame(self) -> CallNames | None:
-        """The decorated call that is running, None outside of all."""
+        """The frame whose names are carried: that of the call that is running, or `given`."""
         return None if self.mode is None else self.mode.frame
 
 

@@ -37,6 +37,7 @@ from shapecheck.runtime.naming.int_origins import (
     untold,
 )
 from shapecheck.runtime.naming.keys import GETITEM, PLAIN, SETITEM, Key, Placed, key_of
+from shapecheck.runtime.naming.lasting import lasting, meet
 from shapecheck.runtime.naming.lookup import Lookup, keep, kinds
 from shapecheck.runtime.naming.op_calls import Question
 from shapecheck.runtime.naming.outcomes import Outcomes
@@ -114,6 +115,8 @@ class NamesMode(CallMode):
             result = lookup(self, frame, func, args, kwargs)
             if result is not lookup:
                 return result
+        if lasting:
+            _meet(frame, func, args, kwargs or {})
         outcome: object = None
         key: Key | None = None
         passed: Passed | None = None
@@ -163,6 +166,16 @@ class NamesMode(CallMode):
         if _levels:
             _hand_down(result, args, kwargs, frame.table)
         return result
+
+
+def _meet(
+    frame: CallNames, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Name what among an op's arguments outlived another call."""
+    try:
+        meet(frame, (*args, *kwargs.values()))
+    except Exception as error:  # noqa: BLE001 - a defect here must not break the call
+        _fault(func, error)
 
 
 def _fault(func: Callable[..., Any], error: Exception) -> None:
@@ -573,6 +586,7 @@ lookup: Final = (
         kinds=kinds(reads=READ, given=GIVEN, numbered=CUTTING | JOINING, other={SETITEM}),
         transforming=transforming,
         levels=_levels,
+        lasting=lasting,
         name=_name_if_current,
         hand_down=_hand_down,
         retell=_retell,

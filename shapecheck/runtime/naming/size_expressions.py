@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, FunctionType, MethodType
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, TypeAlias, TypeGuard
 
-from shapecheck.ops.outer_products import bindings
+from shapecheck.ops.outer_products import bindings, binds
 from shapecheck.runtime.source import (
     FUNCTIONS,
     expression_at,
@@ -55,7 +55,7 @@ def call_place(code: CodeType, offset: int, always: bool = False) -> CallPlace |
     span = span_at(code, offset)
     if span is None or not hasattr(code, "co_positions"):  # which came with Python 3.11
         return None
-    function = _function(code)
+    function = _body(code)
     if function is None:
         alone = expression_at(code, span)
         return CallPlace(alone, (), {}, {}, frozenset()) if _is_index(alone) else None
@@ -122,6 +122,17 @@ def _is_bound(call: ast.Call, caller: FrameType, callee: FrameType) -> bool | No
     return True if first is not None and found is first else None
 
 
+Body: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Module"
+
+
+def _body(code: CodeType) -> Body | None:
+    """Return the function, or the module, that code was made of."""
+    if code.co_name == "<module>":
+        tree = function_of(code)
+        return tree if isinstance(tree, ast.Module) else None
+    return _function(code)
+
+
 def _function(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     tree = None if code.co_name.startswith("<") else function_of(code)
     return next((n for n in ast.walk(tree) if isinstance(n, FUNCTIONS)), None) if tree else None
@@ -174,9 +185,9 @@ def _given(call: ast.Call | ast.Subscript) -> list[ast.expr]:
 
 @dataclass(slots=True)
 class _Finder:
-    """Follows expressions to the readings that they are made of, in one function."""
+    """Follows expressions to the readings that they are made of, in one function or module."""
 
-    function: ast.FunctionDef | ast.AsyncFunctionDef
+    function: Body
     values: dict[str, list[Assigned]] = field(default_factory=dict)
     reads: list[ast.AST] = field(default_factory=list)
     calls: list[ast.AST] = field(default_factory=list)
@@ -226,7 +237,7 @@ class _Finder:
 
         Elsewhere it may be anything.
         """
-        bound = bindings(self.function, name)
+        bound = _bindings(self.function, name)
         if len(bound) == 1 and isinstance(bound[0], ast.arg):
             if bound[0] in _own_arguments(self.function):
                 self.params.add(name)
@@ -240,6 +251,15 @@ class _Finder:
                     value = (statement.value, at if at != _WHOLE else None)
                     self.values.setdefault(name, []).append(value)
                     self.follow(statement.value)
+
+
+def _bindings(body: Body, name: str) -> list[ast.AST]:
+    """Return what gives a variable a value; a module's isn't that of a function in it."""
+    if not isinstance(body, ast.Module):
+        return bindings(body, name)
+    own = [node for node in own_syntax(body) if binds(node, name)]
+    taken = (node for node in ast.walk(body) if isinstance(node, ast.Global))
+    return [*own, *(node for node in taken if name in node.names and node not in own)]
 
 
 def _exclude_each_other(function: ast.AST, nodes: Sequence[ast.AST]) -> bool:
@@ -279,7 +299,9 @@ def _place_in(target: ast.expr, name: str) -> int | None:
     return None
 
 
-def _own_arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
+def _own_arguments(function: Body) -> list[ast.arg]:
+    if isinstance(function, ast.Module):
+        return []
     given = function.args
     return [*given.posonlyargs, *given.args, *given.kwonlyargs]
 

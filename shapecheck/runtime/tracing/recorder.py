@@ -24,7 +24,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from shapecheck.runtime import settings
 from shapecheck.runtime.boundary import frames
-from shapecheck.runtime.decorate.watching import checked, followed, watch
+from shapecheck.runtime.decorate.following import followed
+from shapecheck.runtime.decorate.watching import checked, watch
 from shapecheck.runtime.errors import own_fault
 from shapecheck.runtime.internals import DisableTorchFunction, pop_mode, push_mode
 from shapecheck.runtime.naming import ops

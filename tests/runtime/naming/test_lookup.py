@@ -247,6 +247,7 @@ def made(cache: dict[Any, Any], **other: Any) -> Any:
             "kinds": {},
             "transforming": mode.transforming,
             "levels": set(),
+            "lasting": {},
             "name": unexpected,
             "hand_down": unexpected,
             "retell": lambda *_: None,
