@@ -30,6 +30,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from shapecheck import Float, ShapeError, named, shapecheck
+from shapecheck import names as carried_names
 from shapecheck.runtime.naming.lookup import Lookup
 
 try:
@@ -43,6 +44,8 @@ TARGETS = {
     "failing": 1000.0,  # microseconds
     "op": 2.0,  # of what an empty mode adds, each op
     "op, added": 4.0,  # microseconds
+    "ops, outside": 1.1,  # where names are carried there, of those inside of a decorated function
+    "calls, outside": 1.3,  # that leave a state behind, likewise
     "by name": 5.0,  # microseconds that an operation by name adds to one by position, the median
     "step, full": 1.15,  # of the time without shapecheck
     "step, boundary": 1.02,
@@ -256,6 +259,44 @@ def named_variants(name: str, n: int) -> dict[str, Callable[[], object]]:
     return variants
 
 
+def outside_variants(n: int) -> dict[str, Callable[[], object]]:
+    """A block's ops, and calls of it, `n` times over: where names are carried outside and inside.
+
+    The calls leave a state behind that the next one takes up.
+    """
+    x, w = named(torch.randn(16, 64), "b d"), named(torch.randn(64, 64), "d e")
+
+    def ops(x: Float[Tensor, "b d"], w: Float[Tensor, "d e"]) -> None:
+        for _ in range(n):
+            y = torch.relu(x @ w)
+            (y - y.mean(1, keepdim=True)).reshape(y.shape[0], 4, -1).transpose(0, 1)
+
+    class Block(nn.Module):
+        @shapecheck
+        def forward(self, x: Float[Tensor, "b d"], w: Float[Tensor, "d e"]) -> Float[Tensor, "b e"]:
+            y = torch.relu(x @ w)
+            self.state = torch.tanh(getattr(self, "state", y) + y)
+            return self.state * 2
+
+    block, other = Block(), Block()
+
+    def calls(x: Float[Tensor, "b d"], w: Float[Tensor, "d e"], block: nn.Module = block) -> None:
+        for _ in range(n):
+            block(x, w)
+
+    def carried(function: Callable[..., object], *args: object) -> None:
+        with carried_names():
+            function(*args)
+
+    inside, inside_calls = with_mode("full", ops), with_mode("full", calls)
+    return {
+        "ops, inside": lambda: inside(x, w),
+        "ops, outside": lambda: carried(ops, x, w),
+        "calls, inside": lambda: inside_calls(x, w),
+        "calls, outside": lambda: carried(calls, x, w, other),
+    }
+
+
 def step_variants() -> dict[str, Callable[[], object]]:
     """One training step of a GPT in each mode: batch 8, context 256, width 384, 6 layers."""
     variants: dict[str, Callable[[], object]] = {}
@@ -372,6 +413,13 @@ def main() -> int:
         )
     found.append(("by name", "the median, microseconds", statistics.median(costs)))
     print(f"  median: a name adds {statistics.median(costs):.2f} microseconds")
+
+    report["outside"] = times = microseconds(outside_variants(n), chosen.rounds, 1, n)
+    print("\nNames outside of calls: five ops, and a call that leaves a state (microseconds)")
+    for what in ("ops", "calls"):
+        within, without = times[f"{what}, inside"], times[f"{what}, outside"]
+        found.append((f"{what}, outside", "of those inside", without / within))
+        print(f"  {what:8}inside{within:8.2f}   outside{without:8.2f}{without / within:7.2f}x")
 
     if chosen.steps:
         steps = in_turns(step_variants(), chosen.steps, 1)

@@ -66,7 +66,7 @@ def broadcast_dim(
         return y
     if q == 1:
         return x
-    verdict = facts.compare(p, q)
+    verdict = facts.compare(x, y)
     if verdict.relation is Relation.SAME:
         if facts.of_running_program() and dims.symbol_of(y) is not None and not _is_ordered(x):
             return y  # a name, before what is equal to it by value

@@ -78,9 +78,10 @@ class Facts:
     the shapes that annotations give to the parameters of the function at hand, `autocast` the
     dtypes in which ops may compute in the place of float32. `around` are axes and sizes that stood
     beside each other in tensors which are no operands, where a trial is to mind that. `features`
-    are sizes of the program's own that layers make: none is 0. `doubted` are pairs of such sizes
-    that had to be equal under a condition. `times_asked` tells whether anything
-    went by such a condition: it is counted up each time.
+    are sizes of the program's own that layers make: none is 0. `told_apart` are names that were
+    given to sizes: two of them are different dimensions although their sizes agree. `doubted` are
+    pairs of sizes of the program's own that had to be equal under a condition. `times_asked` tells
+    whether anything went by such a condition: it is counted up each time.
     """
 
     times_asked: ClassVar[int] = 0
@@ -94,6 +95,7 @@ class Facts:
         "doubted",
         "features",
         "runs",
+        "told_apart",
         "under_unknown_condition",
     )
 
@@ -112,6 +114,7 @@ class Facts:
         self.autocast = autocast
         self.around: tuple[Shape, ...] = ()
         self.features: frozenset[Sym] = _NONE
+        self.told_apart: frozenset[Sym] = _NONE
         self.doubted: frozenset[frozenset[DimExpr]] = frozenset()
         self._told = _NOTHING
 
@@ -121,6 +124,7 @@ class Facts:
             self.atoms, self.runs, self.under_unknown_condition, self.declared, self.autocast
         )
         facts.features, facts.doubted = self.features, self.doubted
+        facts.told_apart = self.told_apart
         facts._told = self._told
         return facts
 
@@ -259,6 +263,8 @@ class Facts:
         """Decide whether two dimensions are equal, under what is known."""
         if a is b or a == b:
             return _SAME
+        if self.told_apart and self._are_told_apart(a, b):
+            return Verdict(Relation.DIFFERENT)
         a, b = self.dim(a), self.dim(b)
         if self._other_name(a, b) or self._other_name(b, a):
             return Verdict(Relation.DIFFERENT)
@@ -288,6 +294,11 @@ class Facts:
         if isinstance(gap, int) or len(gap.terms) != 1:
             return False
         return all(isinstance(atom, Sym) and atom in self.features for atom in gap.atoms())
+
+    def _are_told_apart(self, a: DimExpr, b: DimExpr) -> bool:
+        """Whether these are two names that were given to sizes above 1, where there is a mix-up."""
+        named = symbol_of(a) in self.told_apart and symbol_of(b) in self.told_apart
+        return named and 1 not in (self.dim(a), self.dim(b))
 
     def _other_name(self, dim: DimExpr, name: DimExpr) -> bool:
         """Whether a dimension is one of several names, `i|j` after a branch, all of them others."""
@@ -475,6 +486,10 @@ class Facts:
             run = _measured(atom)
             if run is not None and run not in self.runs:
                 self.learn_run(run, tuple(Run(run).another() for _ in range(value)))
+
+    def tell_apart(self, symbol: Sym) -> None:
+        """Record that this is a name that was given to a size."""
+        self.told_apart |= {symbol}
 
     def forget(self, names: Collection[str]) -> None:
         """Forget what is known of the dimensions of these names."""
@@ -870,7 +885,9 @@ class CertainFacts(Facts):
     @staticmethod
     def of(facts: Facts) -> CertainFacts:
         """Return what is known, as certain facts."""
-        return CertainFacts(facts.atoms, facts.runs, facts.under_unknown_condition, facts.declared)
+        found = CertainFacts(facts.atoms, facts.runs, facts.under_unknown_condition, facts.declared)
+        found.told_apart = facts.told_apart
+        return found
 
     def copy(self) -> CertainFacts:
         """Return an independent copy."""

@@ -107,7 +107,8 @@ def apply(
     before = facts.copy()
     instance = None if layer is None else with_parts(layer.attrs)
     values = (*given, *named.values(), layer)
-    seen = view(values, {}, facts, signature.name, len(given), *named)
+    apart = facts.told_apart  # which the view hasn't
+    seen = None if apart else view(values, {}, facts, signature.name, len(given), *named)
     if not signature.of_arrays:
         mind_call(frame, signature, given, named, instance)
     results, asked = frame.program.memo.results, Facts.times_asked
@@ -127,7 +128,7 @@ def apply(
             taught.teach(facts)
         else:
             value = signature.apply(facts, given, named, site.label, instance)
-            if seen is not None and facts.doubted is before.doubted:
+            if seen is not None and facts.doubted is before.doubted and not facts.told_apart:
                 # What asks for no condition is the same under each.
                 key = seen.key if asked == Facts.times_asked else under
                 results[key] = OpSummary.of(value, before, facts, seen)

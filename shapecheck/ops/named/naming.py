@@ -327,6 +327,7 @@ def called(call: Call, item: Item, name: str | Size) -> Size:
     if known == plain and Sym(name) not in inside:
         if not any(plain in operand.dims for operand in call.operands):
             call.facts.learn(Sym(name), size)
+            call.facts.tell_apart(Sym(name))
             return plain
     return plain if call.facts.same(known, size) else another(call, item, name)
 
@@ -337,4 +338,5 @@ def another(call: Call, item: Item, name: str) -> Size:
     size = call.facts.size(size_of(item))
     other = Sym(name, Kind.NAME, Renamed(size))
     call.facts.learn(other, size)
+    call.facts.tell_apart(other)
     return Size.of(other)

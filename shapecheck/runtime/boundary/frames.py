@@ -26,12 +26,14 @@ from shapecheck.runtime.naming.between_calls import outwards
 from shapecheck.runtime.naming.call_names import CallMode, CallNames, state
 from shapecheck.runtime.naming.lasting import lasting, outlive
 from shapecheck.runtime.naming.mode import thread_mode
+from shapecheck.runtime.naming.outcomes import Outcomes
 from shapecheck.runtime.naming.records import Record, agreed, sizes_of
 from shapecheck.runtime.source import return_place
 from shapecheck.shapes import Item
 from shapecheck.tensor_spec import ShapeAnnotationError
 
 _ENTRIES: Final = 4096
+_LEFT: Final = 256
 
 Results = tuple[tuple[Record | None, ...], tuple[Record | None, ...]]
 """What the parts of a result are called at the caller, and outside of all calls."""
@@ -44,7 +46,8 @@ class Entry:
     `sizes`, `symbols`: what the names are. `records`: of the plain tensor arguments, in order.
     `outer`, `outer_runs`: the names in terms of the caller's dimensions. `braced`: what expressions
     such as `{self.d}` stand for. `results` remembers what was found out about results, by their
-    names or sizes and who receives them.
+    names or sizes and who receives them, `left` what tensors that outlive the call are called at
+    the caller, and `met` what those are called here that outlived another (see `naming.lasting`).
     """
 
     sizes: dict[str, int]
@@ -55,6 +58,8 @@ class Entry:
     outer_runs: dict[str, tuple[Item, ...]]
     braced: Braced = field(default_factory=dict)
     results: dict[object, Results] = field(default_factory=dict)
+    left: Outcomes[Record, Record | None] = field(default_factory=lambda: Outcomes(_LEFT))
+    met: Outcomes[object, Record | None] = field(default_factory=lambda: Outcomes(_LEFT))
 
 
 Inside = list[tuple[torch.Tensor, Record]]

@@ -115,8 +115,10 @@ class NamesMode(CallMode):
             result = lookup(self, frame, func, args, kwargs)
             if result is not lookup:
                 return result
-        if lasting:
-            _meet(frame, func, args, kwargs or {})
+        if lasting and _meet(frame, func, args, kwargs or {}) and lookup is not None:
+            result = lookup(self, frame, func, args, kwargs)
+            if result is not lookup:
+                return result
         outcome: object = None
         key: Key | None = None
         passed: Passed | None = None
@@ -170,12 +172,13 @@ class NamesMode(CallMode):
 
 def _meet(
     frame: CallNames, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> None:
-    """Name what among an op's arguments outlived another call."""
+) -> bool:
+    """Name what among an op's arguments outlived another call; return whether anything did."""
     try:
-        meet(frame, (*args, *kwargs.values()))
+        return meet(frame, (*args, *kwargs.values()))
     except Exception as error:  # noqa: BLE001 - a defect here must not break the call
         _fault(func, error)
+        return False
 
 
 def _fault(func: Callable[..., Any], error: Exception) -> None:
