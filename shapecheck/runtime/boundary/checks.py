@@ -28,6 +28,7 @@ from shapecheck.runtime.boundary.containers import fit_value
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
 from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.first_class import record_of
+from shapecheck.runtime.naming.int_origins import numbers
 from shapecheck.runtime.naming.records import apart, plain_shape, sizes_of
 from shapecheck.runtime.source import Place, call_label, return_place, user_place
 from shapecheck.shapes import Shape
@@ -181,16 +182,18 @@ def fit_result(binding: Binding, plan: Plan, result: Any) -> None:
 def shape_in(frame: CallNames, values: dict[Sym, int]) -> ShapeOf:
     """Return what gives a tensor's shape in the names that a call knows.
 
-    The values of names and numbers that only the tensors' records have are put into `values`; a
-    name that has another one there is another one.
+    The values of numbers that may be another one next time, which only the tensors' records have,
+    are put into `values`; outside of all calls so are those of names, each of which may have
+    several.
     """
 
     def shape_of(tensor: torch.Tensor) -> Shape:
         found = record_of(frame, tensor)
         if found is None or found.sizes != sizes_of(tensor):
             return plain_shape(tensor)
-        found = apart(found, values)
-        values.update(found.values)
+        if frame.plan is None:
+            found = apart(found, values)
+        values.update(numbers(found.dims) if frame.plan is not None else found.values)
         return Shape(found.dims)
 
     return shape_of
