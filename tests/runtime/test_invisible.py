@@ -170,7 +170,27 @@ def test_decorating_twice_is_decorating_once() -> None:
     def bare(x):  # type: ignore[no-untyped-def]
         return x
 
-    assert shapecheck(bare) is bare
+    once = shapecheck(bare)
+    assert shapecheck(once) is once
+
+
+def test_a_function_without_annotations_is_invisible_too() -> None:
+    @shapecheck
+    def old(x, /, y=2, *, z):  # type: ignore[no-untyped-def]
+        """It is old."""
+        warnings.warn("old is deprecated", DeprecationWarning, stacklevel=2)
+        return x + y + z
+
+    assert (old.__name__, old.__doc__) == ("old", "It is old.")
+    assert str(inspect.signature(old)) == "(x, /, y=2, *, z)"
+    line = inspect.currentframe().f_lineno + 2  # type: ignore[union-attr]
+    with pytest.warns(DeprecationWarning, match="old is deprecated") as seen:
+        assert old(torch.ones(2), z=1).tolist() == [4, 4]  # type: ignore[no-untyped-call]
+    assert [(one.filename, one.lineno) for one in seen] == [(__file__, line)]
+    with pytest.raises(TypeError, match=r"old\(\) missing 1 required keyword-only argument: 'z'"):
+        old(torch.ones(2))  # type: ignore[no-untyped-call]
+    compiled = torch.compile(old, backend="eager", fullgraph=False)
+    assert compiled(torch.ones(2), z=1).tolist() == [4, 4]
 
 
 def test_models_copy_pickle_and_save(models: tuple[Block, Checked]) -> None:

@@ -58,7 +58,7 @@ def bind_names(plan: Plan, values: Sequence[Any], caller: CallNames | None = Non
     scope = {param.name: value for param, value in zip(plan.params, values, strict=True)}
     instance = values[0] if values else None
     held: dict[str, DimExpr] = {**plan.fixed, **instance_dims.held(plan.own, instance)}
-    if caller is not None:
+    if caller is not None and not state.is_outside(caller):  # where it may have several sizes
         held |= plan.shared(caller.symbols)
     if caller is None:
         binding = Binding(plan, scope, names=held)

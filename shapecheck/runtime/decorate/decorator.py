@@ -340,7 +340,7 @@ def _wrap(
     given: Mapping[str, Any] | None,
     follows: bool,
 ) -> Any:
-    if MARK in vars(function):
+    if MARK in vars(function) or is_ours(function.__code__):
         if not own or not is_checked(function):
             return function
         done: Pending = vars(function)[MARK]

@@ -9,7 +9,7 @@ from typing import Any
 from shapecheck.runtime.boundary import frames
 from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.settings import stands_aside
-from shapecheck.runtime.source import told_at_users_line
+from shapecheck.runtime.source import filename_for, told_at_users_line
 
 
 def followed(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -27,4 +27,6 @@ def followed(function: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             frames.unfollow(frame)
 
+    name = getattr(function, "__qualname__", type(function).__name__)
+    forward.__code__ = forward.__code__.replace(co_filename=filename_for(name))
     return functools.update_wrapper(forward, function)
