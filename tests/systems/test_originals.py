@@ -81,6 +81,23 @@ def test_normal():
     assert found.shape == {"n": 3, "a": 2}
 """
 
+FUNCTORCH = """
+from unittest import TestCase
+import torch
+from functorch._C import dim
+from functorch.dim import DimList, dims
+from shapecheck import dims_of
+
+class TestSplit(TestCase):
+    def test_split(self):
+        i, a, b = dims(sizes=[None, 2, None])
+        first, second = torch.rand(3, 6)[i].split([a, b], dim=0)
+        assert first.order(i, a).shape == (3, 2) and second.order(b, i).shape == (4, 3)
+        assert dims_of(torch.rand(3, 6)[i].order(i)) == ("s3", "s6")
+    def test_extension(self):
+        dim._test_c()
+"""
+
 TENSORLY = """
 import torch
 
@@ -157,6 +174,17 @@ def test_namedtensor(tmp_path: Path) -> None:
         "namedtensor: 5 of 6 tests pass",
         "    1 of these fail as expected",
         "    test_core.test_wrong fails",
+    ]
+    assert not fine
+
+
+def test_functorch(tmp_path: Path) -> None:
+    files = dict.fromkeys((f"functorch/{test}" for test in suite_of("functorch").tests), "")
+    files["functorch/test/functorch/dim/test_split.py"] = FUNCTORCH
+    lines, fine = told_of("functorch", written(tmp_path, files), [])
+    assert lines == [
+        "functorch: 1 of 2 tests pass",
+        "    test_split.TestSplit.test_extension fails",
     ]
     assert not fine
 
