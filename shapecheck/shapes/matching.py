@@ -276,7 +276,8 @@ class Matcher:
         """Whether two dimensions are equal only where names are numbers, or the lesser is known."""
         one, other = self.facts.dim(expected), self.facts.dim(actual)
         if is_name(other) and isinstance(one, Size) and isinstance(one.atom, Extreme):
-            return other in one.atom.args and all(map(is_name, one.atom.args))
+            told = other not in one.atom.args or self.facts.asks_condition()
+            return not told and all(map(is_name, one.atom.args))
         if isinstance(one, int) != isinstance(other, int):
             named = other if isinstance(one, int) else one
             symbols = dims.symbols(named)
