@@ -173,7 +173,7 @@ def boundary(
         value = misfit.value
         if facts is not None and isinstance(value, Size):
             value = facts.dim(value)  # a name that has turned out to be something
-        same = str(value) == misfit.expected
+        same = str(value) == misfit.expected or _is_of_any_order(str(value), misfit.expected)
         here = "" if same else f" (here {value})"
         reason = f"axis {misfit.axis} is {misfit.actual}, declared {misfit.expected}{here}"
     notes: list[str] = []
@@ -183,6 +183,13 @@ def boundary(
     given = Tensor(shape, free=tuple(free))
     said = f'{subject} is {given}, declared "{declared}": {reason}'
     return Message(said, notes=tuple(notes), reason=reason)
+
+
+def _is_of_any_order(one: str, other: str) -> bool:
+    """Whether two texts are one minimum or maximum of the same names: `min(d,n)`, `min(n,d)`."""
+    parts = [re.fullmatch(r"(min|max)\(([\w, ]+)\)", text) for text in (one, other)]
+    found = [(part[1], sorted(re.findall(r"\w+", part[2]))) for part in parts if part]
+    return len(found) == 2 and found[0] == found[1]
 
 
 def left_over(subject: str, value: Tensor, dims: Sequence[Free]) -> Message:

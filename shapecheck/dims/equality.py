@@ -20,7 +20,7 @@ from shapecheck.dims.algebra import (
     symbols_in,
     terms_of,
 )
-from shapecheck.dims.composites import symbols
+from shapecheck.dims.composites import is_name, symbols
 from shapecheck.dims.division import exact_quotient, floordiv
 from shapecheck.dims.functions import substitute
 from shapecheck.dims.origins import NamedAlike, StandIn
@@ -286,10 +286,22 @@ def _agreed(
                     exact = exact_quotient(floor.num - residue, floor.den)
                     if exact is not None:
                         return floor, exact
-        return None
+        return _bound_that_holds(gap)
     if not equal and len(set(open_)) == 1 and open_[0] is not None:
         return open_[0]
     return _alone(gap)
+
+
+def _bound_that_holds(gap: Size) -> tuple[Atom, IntSize] | None:
+    """Read `min(n,d) - d` as an equation for `min(n,d)`, of names alone."""
+    found = [
+        (atom, arg)
+        for atom in gap.atoms()
+        if isinstance(atom, Extreme) and all(map(is_name, atom.args))
+        for arg in atom.args
+        if substitute(gap, {atom: arg}) == 0
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _alone(gap: Size) -> tuple[Atom, IntSize] | None:

@@ -4,17 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from mypy_extensions import mypyc_attr
 
 import shapecheck.dims as dims
 from shapecheck import spec
-from shapecheck.dims import Composite, DimExpr, IntSize, Kind, Relation, Size, Sym, Verdict, size_of
+from shapecheck.dims import (
+    Composite,
+    DimExpr,
+    Extreme,
+    IntSize,
+    Kind,
+    Relation,
+    Size,
+    Sym,
+    Verdict,
+    is_name,
+    size_of,
+)
 from shapecheck.dims.origins import Wanted
 from shapecheck.shapes.broadcasting import Clash, broadcast
 from shapecheck.shapes.facts import Facts, is_clamped
 from shapecheck.shapes.model import Item, Run, Shape, dim_of, has_run
+
+_EVEN: Final = 2**12 * 3**4 * 5**4 * 7**3 * 11 * 13
+_LARGE: Final = (*range(5040, 5104), *range(_EVEN - 64, _EVEN + 64))
+"""Sizes that are no exceptions, with all remainders that floors have: of windows of 128 as well."""
 
 Evaluate: TypeAlias = Callable[[str], IntSize | None]
 
@@ -258,8 +274,11 @@ class Matcher:
         return self.facts.unify(expected, actual, self.beside, self.of_module)
 
     def _is_narrow(self, expected: DimExpr, actual: DimExpr) -> bool:
-        """Whether two dimensions are equal only where names are numbers."""
+        """Whether two dimensions are equal only where names are numbers, or the lesser is known."""
         one, other = self.facts.dim(expected), self.facts.dim(actual)
+        if is_name(other) and isinstance(one, Size) and isinstance(one.atom, Extreme):
+            told = other not in one.atom.args or self.facts.asks_condition()
+            return not told and all(map(is_name, one.atom.args))
         if isinstance(one, int) != isinstance(other, int):
             named = other if isinstance(one, int) else one
             symbols = dims.symbols(named)
@@ -268,7 +287,7 @@ class Matcher:
         match self.facts.compare(one, other).learn:
             case Sym(kind=Kind.NAME), int():
                 return True
-        return False
+        return _is_of_few(size_of(one) - size_of(other))
 
     # Single dimensions
 
@@ -490,6 +509,15 @@ class Matcher:
         if found is None or (isinstance(expr, spec.Wild) and default is not None):
             return Size.of(Sym.fresh(str(expr) if default is not None else "_", True))
         return found
+
+
+def _is_of_few(gap: IntSize) -> bool:
+    """Whether a difference is none for few sizes of its one name, as `n - n//2 - 1` for 1 and 2."""
+    if isinstance(gap, int) or is_clamped(gap) or len(gap.symbols()) != 1:
+        return False
+    (symbol,) = gap.symbols()
+    large = (dims.substitute(gap, {symbol: size}) for size in _LARGE)
+    return symbol.kind is Kind.NAME and 0 not in large
 
 
 def _key(entry: spec.Entry) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from functorch.dim import dimlists, dims
+from functorch.dim import DimensionBindError, dimlists, dims
 from torch import Tensor
 
 from shapecheck import Float, ShapeError, dims_of, shapecheck
@@ -78,6 +78,18 @@ def test_lists_of_dimensions_stand_for_all_of_them() -> None:
         assert dims_of(x[:, rest[1], None].order(*rest[1:])) == ("m", "n", None)
 
     inside(check)
+
+
+def test_two_lists_of_any_length_are_refused_as_outside() -> None:
+    def check(x: Tensor) -> None:
+        one, other = dimlists(2)
+        with pytest.raises(DimensionBindError, match="unbound dimension list can exist"):
+            x[one, other]
+        assert not one.is_bound
+        assert not other.is_bound
+
+    inside(check)
+    check(torch.rand(3, 3))
 
 
 def test_what_is_merged_in_the_place_of_another() -> None:

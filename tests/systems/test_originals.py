@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from systems.originals.__main__ import main, told_of
+from systems.originals.plugin import suite_of
 
 pytestmark = pytest.mark.skipif(
     not torch.__version__.startswith("2.13"), reason="functorch.dim is written in Python there"
@@ -80,6 +81,53 @@ def test_normal():
     assert found.shape == {"n": 3, "a": 2}
 """
 
+FUNCTORCH = """
+from unittest import TestCase
+import torch
+from functorch._C import dim
+from functorch.dim import DimList, dims
+from shapecheck import dims_of
+
+class TestSplit(TestCase):
+    def test_split(self):
+        i, a, b = dims(sizes=[None, 2, None])
+        first, second = torch.rand(3, 6)[i].split([a, b], dim=0)
+        assert first.order(i, a).shape == (3, 2) and second.order(b, i).shape == (4, 3)
+        assert dims_of(torch.rand(3, 6)[i].order(i)) == ("s3", "s6")
+    def test_extension(self):
+        dim._test_c()
+"""
+
+TENSORLY = """
+import torch
+
+class _Backend:
+    ones = staticmethod(torch.ones)
+    zeros = staticmethod(torch.zeros)
+    eye = staticmethod(torch.eye)
+
+class BackendManager:
+    backend = _Backend()
+
+    @classmethod
+    def current_backend(cls):
+        return cls.backend
+"""
+
+UNFOLDING = """
+import torch
+from shapecheck import dims_of
+from tensorly.backend import BackendManager
+
+def test_unfolding():
+    x = torch.tensor([[[1.0, 2.0]] * 4] * 3)
+    unfolded = x.moveaxis(1, 0).reshape(x.shape[1], -1)
+    assert dims_of(unfolded) == ("s4", "(s3 s2)")
+    assert dims_of(BackendManager.current_backend().ones(2, 3)) == ("s2", "s3")
+def test_wrong():
+    torch.tensor([1.0, 2.0]) + torch.tensor([1.0, 2.0, 3.0])
+"""
+
 
 def written(folder: Path, files: dict[str, str]) -> Path:
     for name, text in files.items():
@@ -127,6 +175,33 @@ def test_namedtensor(tmp_path: Path) -> None:
         "    1 of these fail as expected",
         "    test_core.test_wrong fails",
     ]
+    assert not fine
+
+
+def test_functorch(tmp_path: Path) -> None:
+    files = dict.fromkeys((f"functorch/{test}" for test in suite_of("functorch").tests), "")
+    files["functorch/test/functorch/dim/test_split.py"] = FUNCTORCH
+    lines, fine = told_of("functorch", written(tmp_path, files), [])
+    assert lines == [
+        "functorch: 1 of 2 tests pass",
+        "    test_split.TestSplit.test_extension fails",
+    ]
+    assert not fine
+
+
+def test_tensorly(tmp_path: Path) -> None:
+    files = {
+        "tensorly/tensorly/__init__.py": "",
+        "tensorly/tensorly/backend/__init__.py": TENSORLY,
+        "tensorly/tensorly/tests/__init__.py": "",
+        "tensorly/tensorly/tests/test_core.py": UNFOLDING,
+    }
+    checkout = written(tmp_path, files)
+    for test in suite_of("tensorly").tests:
+        name = test if Path(test).suffix else f"{test}/__init__.py"
+        written(checkout / "tensorly", {name: ""})
+    lines, fine = told_of("tensorly", checkout, ["-k", "unfolding or wrong"])
+    assert lines == ["tensorly: 1 of 2 tests pass", "    test_core.test_wrong fails"]
     assert not fine
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
+import shapecheck.dims as dims
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.frame import Frame
@@ -203,9 +204,23 @@ def _comparison(
     match op, a, b:
         case ast.In(), Size(), tuple():
             return frame.fork(), frame.state
-        case ((ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()), _, _) if is_size(a) and is_size(b):
-            return frame.fork(), frame.state
+        case ((ast.Lt() | ast.LtE()), _, _) if is_size(a) and is_size(b):
+            return _order(frame, a, b)
+        case ((ast.Gt() | ast.GtE()), _, _) if is_size(a) and is_size(b):
+            return _order(frame, b, a)
     return _unread(frame, asserted)
+
+
+def _order(frame: Frame, less: IntSize, more: IntSize) -> Paths:
+    """Split on the order of two sizes: of names it says what the lesser and the larger one are."""
+    yes, no = frame.fork(), frame.state
+    if dims.is_name(less) and dims.is_name(more):
+        for state, a, b in ((yes, less, more), (no, more, less)):
+            for function, size in (("min", a), ("max", b)):
+                found = dims.extreme(function, [a, b])
+                if isinstance(found, Size) and found.atom is not None:
+                    state.facts.learn(found.atom, size)
+    return yes, no
 
 
 def _identity(frame: Frame, left: ast.expr, a: Value, b: Value) -> Paths:

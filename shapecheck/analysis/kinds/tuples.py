@@ -97,10 +97,23 @@ _FIELDS: Final = {
     (2, "eigenvectors"): 1,
     (2, "Q"): 0,
     (2, "R"): 1,
+    (2, "sign"): 0,
+    (2, "logabsdet"): 1,
+    (2, "LU"): 0,
+    (2, "pivots"): 1,
+    (2, "L"): 0,
+    (2, "inverse"): 0,
+    (2, "info"): 1,
+    (3, "P"): 0,
+    (3, "L"): 1,
     (3, "U"): 0,
     (3, "S"): 1,
     (3, "V"): 2,
     (3, "Vh"): 2,
+    (4, "solution"): 0,
+    (4, "residuals"): 1,
+    (4, "rank"): 2,
+    (4, "singular_values"): 3,
 }
 """Where the named fields of torch's result tuples stand, by the length of the tuple."""
 

@@ -193,7 +193,7 @@ def inner(call: Call, input: Value, other: Value, **rest: Value) -> Value:
 
 @rule("kron")
 def kron(call: Call, input: Value, other: Value, **rest: Value) -> Value:
-    """Multiply every element with every element: sizes multiply, axis by axis from the right."""
+    """Multiply every element with every element: axes merge, one by one from the right."""
     left, a = resolved(call, input)
     right, b = resolved(call, other)
     kind = promoted(left, right)
@@ -202,7 +202,7 @@ def kron(call: Call, input: Value, other: Value, **rest: Value) -> Value:
     rank = max(len(a.known), len(b.known))
     ours = (1,) * (rank - len(a.known)) + a.known
     theirs = (1,) * (rank - len(b.known)) + b.known
-    items: list[Item] = [size_of(x) * size_of(y) for x, y in zip(ours, theirs, strict=True)]
+    items: list[Item] = [dims.merge(both) for both in zip(ours, theirs, strict=True)]
     return Tensor(Shape(tuple(items)), kind)
 
 

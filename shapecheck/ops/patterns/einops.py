@@ -265,8 +265,15 @@ def mix(call: Call, input: Value, self: Mapping[str, Value]) -> Value:
     strays = [n for n in right.names if n not in left.names and n not in weights.names]
     if strays:
         raise mismatch(f"{_quoted(strays)} on the right side only", headline)
+    lengths = self.get("kwargs")
+    bare = [name for name in weights.names if name not in as_mapping(lengths)]
+    if bare and isinstance(lengths, Mapping):
+        raise mismatch(
+            f'{_quoted(bare)} given no length, which an axis of the weight "{weight}" needs',
+            headline,
+        )
     state = Binding(call, shape, headline)
-    state.sizes = {name: as_length(value) for name, value in as_mapping(self.get("kwargs")).items()}
+    state.sizes = {name: as_length(value) for name, value in as_mapping(lengths).items()}
     state.bind(left)
     return Tensor(state.build(right), tensor.dtype)
 

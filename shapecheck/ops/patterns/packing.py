@@ -100,6 +100,12 @@ def unpack(call: Call, tensor: Value, packed_shapes: Value, pattern: Value) -> V
         )
     if len(open_rows) == 1 and open_rows[0] is not None and len(plain) == len(rows) - 1:
         left = size_of(call.facts.dim(middle)) - sum(plain)
+        if call.facts.below_none(left) or (isinstance(left, int) and left < 0):
+            raise mismatch(
+                f"the pieces beside -1 add up to {sum(plain)}, axis {before} is {middle}",
+                headline,
+                about=(*plain, middle),
+            )
     found = []
     for row in rows:
         items = Shape.unknown().dims if row is None else _fill(row, left)

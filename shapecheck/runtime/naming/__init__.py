@@ -5,7 +5,8 @@
 op: it looks the outcome up (`keys`, `lookup`), asks the op's rule where it is new (`ops`,
 `op_calls`), keeps what it said (`outcomes`), and says what a rule refuses (`op_errors`). `facts`
 decides whether dimensions are equal. The others are for one matter each: `int_origins` and
-`size_expressions` for the names of plain ints, `regroup` for views, `outer_products`, `transforms`
+`size_expressions` for the names of plain ints, `einops_recipes` and `einops_packing` for those that
+einops gives to torch, `regroup` for views, `outer_products`, `transforms`
 for `torch.vmap`, `first_class` and `batched` for `functorch.dim`, `arguments` for what rules take,
 `fast_paths` for torch's attention.
 

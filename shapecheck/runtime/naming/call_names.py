@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 from shapecheck.dims import DimExpr, Sym
 from shapecheck.runtime.naming.lookup import keep
+from shapecheck.runtime.naming.outcomes import Outcomes
 from shapecheck.runtime.naming.records import Record, Table, apart
 from shapecheck.shapes import Item
 
@@ -31,12 +32,13 @@ class CallNames:
     None in a thread's root, the frame outside of all calls. `alone`: the mode calls no other one,
     which would see what is asked of tensors. `read`: a shape was read, or an argument may be a
     size. `bound` is the axis that each first-class dimension is bound to, by the identity of the
-    dimension, and `born` how many of them there were before the call.
+    dimension, and `born` how many of them there were before the call. `packed` are the shapes that
+    einops has packed in it, by identity.
     """
 
     __slots__ = (
         *("aliases", "alone", "born", "bound", "entry", "limit", "names", "parent"),
-        *("plan", "pushed", "read", "runs", "symbols", "table"),
+        *("packed", "plan", "pushed", "read", "runs", "symbols", "table"),
     )
 
     def __init__(
@@ -61,6 +63,7 @@ class CallNames:
         self.runs: dict[str, tuple[Item, ...]] = {}
         self.bound: Bound = {}
         self.born = 0
+        self.packed: Outcomes[int, tuple[torch.Size, Record]] | None = None
 
     def of(self, tensor: torch.Tensor) -> Record | None:
         """Return what this call knows of a tensor's dimensions."""

@@ -93,7 +93,7 @@ def _given_index(owner: Any, index: Any) -> tuple[Any, Any]:
     parts = index if isinstance(index, tuple) else (index,)
     lists = [part for part in parts if is_dim_list(part)]
     open_ = [part for part in lists if not part.is_bound]
-    if open_ and not is_batched(owner) and not any(part is ... for part in parts):
+    if len(open_) == 1 and not is_batched(owner) and not any(part is ... for part in parts):
         others = [part for part in parts if part is not open_[0] and part is not None]
         taken = sum(len(part) if is_dim_list(part) and part.is_bound else 1 for part in others)
         open_[0].bind_len(max(len(sizes_of(owner) or ()) - taken, 0))

@@ -20,10 +20,11 @@ import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Kind, Size, Sym, size_of
 from shapecheck.dims.origins import AnyNumber, Mixed
 from shapecheck.runtime.naming.call_names import CallNames
+from shapecheck.runtime.naming.einops_packing import Packings, PackPlace
+from shapecheck.runtime.naming.einops_recipes import RecipePlace, applied, is_of_einops
 from shapecheck.runtime.naming.facts import value_of
 from shapecheck.runtime.naming.keys import GETITEM, SETITEM
 from shapecheck.runtime.naming.outcomes import Outcomes
-from shapecheck.runtime.naming.recipes import RecipePlace, applied, is_of_einops
 from shapecheck.runtime.naming.records import Record
 from shapecheck.runtime.naming.size_expressions import (
     Assigned,
@@ -172,6 +173,8 @@ class PassedSizes:
         """
         if isinstance(self.place, RecipePlace):
             return self._by_recipe(self.place, args, kwargs, {**(values or {}), **self.values()})
+        if isinstance(self.place, PackPlace):
+            return self._by_packing(self.place, args, kwargs, {**(values or {}), **self.values()})
         if self.place.call is None:
             return args, dict(kwargs), True
         if isinstance(self.place.call, ast.Subscript):
@@ -230,6 +233,21 @@ class PassedSizes:
         values = {**values, **numbers([*self.starts.values()])}
         fitted = _fitted(sizes, tuple(told), values, 0)
         return [tensor, fitted, *args[2:]], dict(kwargs), _is_sure(fitted, tuple(told))
+
+    def _by_packing(
+        self,
+        place: PackPlace,
+        args: list[Any],
+        kwargs: Mapping[str, Any],
+        values: Mapping[Sym, int],
+    ) -> tuple[list[Any], dict[str, Any], bool]:
+        """Return the arguments of a step of einops' `unpack`."""
+        tensor, given = args
+        told = place.told(tensor, given, self.records)
+        if any(isinstance(one, slice) for one in given):
+            return [tensor, clear(given, told, values)], dict(kwargs), False
+        fitted = _fitted(given, told, values, 0)
+        return [tensor, fitted], dict(kwargs), _is_sure(fitted, told)
 
     def _length(self, place: RecipePlace, axis: int, length: int | None) -> Told:
         given = place.given(axis)
@@ -423,6 +441,7 @@ class Readings:
         self.places = Outcomes(_NOTED)
         self.recipes: Outcomes[tuple[int, int, str], tuple[CallPlace | None, RecipePlace]]
         self.recipes = Outcomes(_NOTED)
+        self.packings = Packings()
         self.calls: Outcomes[tuple[int, int, int], tuple[CodeType, CodeType, Handed | bool]]
         self.calls = Outcomes(_NOTED)
         self.returning: Outcomes[int, tuple[CodeType, Returning | None]] = Outcomes(_NOTED)
@@ -466,7 +485,7 @@ class Readings:
             caller = users_frame(caller) or caller
         caller = _behind_modes(caller)
         if is_of_einops(caller.f_code):
-            return self._at_recipe(caller, frame)
+            return self._at_recipe(caller, frame) or self.packings.at(caller, frame)
         place = self._place(caller, func in CUTTING or func in JOINING)
         if place is None:
             return None

@@ -333,3 +333,22 @@ def test_errors(shape: str, pattern: str, given: dict[str, Any], text: str) -> N
 def test_other_errors(op: str, shape: str, args: tuple[Any, ...], text: str) -> None:
     tensor: Any = [parse(shape)] if op == "pack" else parse(shape)
     assert refusal(apply, f"einops.{op}", tensor, *args) == text
+
+
+def test_unpack_more_than_there_is() -> None:
+    packed = "the pieces beside -1 add up to 12, axis 1 is 10"
+    said = refusal(apply, "einops.unpack", parse("b 10 d"), [(-1,), (12,)], "b * d")
+    assert said == f'can\'t unpack (b 10 d) by "b * d": {packed}'
+    assert show(apply("einops.unpack", parse("b n d"), [(-1,), (12,)], "b * d")) == (
+        "b n-12 d",
+        "b 12 d",
+    )
+
+
+def test_a_weight_without_lengths() -> None:
+    name = "einops.layers.torch.EinMix"
+    init = (("b t d -> b t k",), {"weight_shape": "d k", "d": 16})
+    assert refusal(forward, name, init, parse("b t 16")) == (
+        'can\'t mix (b t 16) by "b t d -> b t k": '
+        '"k" is given no length, which an axis of the weight "d k" needs'
+    )

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from shapecheck import Float, Int, named, shapecheck
+from shapecheck import Bool, Float, Int, named, shapecheck
 from shapecheck.named import distributions
 
 
@@ -86,6 +86,144 @@ def joined(x: Float[Tensor, "b t d"], y: Float[Tensor, "t b d"]) -> Float[Tensor
     # wrong: return torch.cat([x, y], 1)
 
 
+@shapecheck
+def transposed(ims: Float[Tensor, "b h w c"]) -> Float[Tensor, "b c w h"]:
+    return named.transpose(ims, "c w h")
+    # wrong: return named.transpose(ims, "c h w")
+
+
+@shapecheck
+def pooled(ims: Float[Tensor, "b h w c"]) -> Float[Tensor, "b c"]:
+    return named.mean(ims, "h w")
+    # wrong: return named.mean(ims, "h c")
+
+
+@shapecheck
+def brightest(ims: Float[Tensor, "b h w c"]) -> Float[Tensor, "b h c"]:
+    values, _ = named.max(ims, "w")
+    # wrong: values, _ = named.max(ims, "h")
+    return values
+
+
+@shapecheck
+def cumulated(x: Float[Tensor, "batch time d"]) -> Float[Tensor, "batch time d"]:
+    return named.cumsum(x, "time")
+    # wrong: return named.cumsum(x, "t")
+
+
+@shapecheck
+def shortened(x: Float[Tensor, "batch time d"]) -> Float[Tensor, "batch 5 d"]:
+    return named.narrow(x, "time", 0, 5)
+    # wrong: return named.narrow(x, "batch", 0, 5)
+
+
+@shapecheck
+def in_halves(x: Float[Tensor, "batch time d"]) -> Float[Tensor, "batch time//2 d"]:
+    first, second = named.chunk(x, 2, "time")
+    # wrong: first, second = named.chunk(x, 2, "d")
+    return first + second
+
+
+@shapecheck
+def strongest(x: Float[Tensor, "batch time d"]) -> Float[Tensor, "batch 3 d"]:
+    values, _ = named.topk(x, 3, "time")
+    # wrong: values, _ = named.topk(x, 3, "d")
+    return values
+
+
+@shapecheck
+def picked(x: Float[Tensor, "batch time d"], at: Int[Tensor, "k"]) -> Float[Tensor, "batch k d"]:
+    return named.index(x, "time", at)
+    # wrong: return named.index(x, "d", at)
+
+
+@shapecheck
+def gathered(
+    x: Float[Tensor, "batch time d"], at: Int[Tensor, "batch k"]
+) -> Float[Tensor, "batch k d"]:
+    return named.gather(x, "time", at, "k")
+    # wrong: return named.gather(x, "batch", at, "k")
+
+
+@shapecheck
+def scattered(
+    x: Float[Tensor, "batch time d"],
+    at: Int[Tensor, "batch k"],
+    source: Float[Tensor, "batch k d"],
+) -> Float[Tensor, "batch time d"]:
+    return named.scatter(x, "time", at, source, "k")
+    # wrong: return named.scatter(x, "k", at, source, "time")
+
+
+@shapecheck
+def chosen(x: Float[Tensor, "batch time"], keep: Bool[Tensor, "time batch"]) -> Float[Tensor, "n"]:
+    return named.masked_select(x, keep, "n")
+    # wrong: return x[keep]
+
+
+@shapecheck
+def hidden(
+    scores: Float[Tensor, "batch query key"], padding: Bool[Tensor, "key"]
+) -> Float[Tensor, "batch query key"]:
+    return named.masked_fill(scores, padding, 0.0)
+    # wrong: return scores.masked_fill(padding[:, None], 0.0)
+
+
+@shapecheck
+def causal(scores: Float[Tensor, "batch query key"]) -> Float[Tensor, "batch query key"]:
+    return named.tril(scores, "query key")
+    # wrong: return named.tril(scores, "query time")
+
+
+@shapecheck
+def scaled(
+    x: Float[Tensor, "batch c h w"], gain: Float[Tensor, "c"]
+) -> Float[Tensor, "batch c h w"]:
+    return x * named.align_as(gain, x)
+    # wrong: return x * gain
+
+
+@shapecheck
+def renamed(x: Float[Tensor, "batch time d"]) -> Float[Tensor, "batch query key"]:
+    queries, keys = named.rename(x, query="time"), named.rename(x, key="time")
+    return named.dot(queries, keys, "d")
+    # wrong: return named.dot(queries, keys, "time")
+
+
+@shapecheck
+def flat(ims: Float[Tensor, "b h w c"]) -> Float[Tensor, "b (c h w)"]:
+    return named.stack(ims, "c h w")
+    # wrong: return named.stack(ims, "h w c")
+
+
+@shapecheck
+def one_by_one(x: Float[Tensor, "batch time d"]) -> Float[Tensor, "time batch d"]:
+    steps = named.unbind(x, "time")
+    # wrong: steps = named.unbind(x, "batch")
+    return torch.stack([step.exp() for step in steps])
+
+
+@shapecheck
+def beside(x: Float[Tensor, "batch d"], y: Float[Tensor, "d batch"]) -> Float[Tensor, "2 batch d"]:
+    return named.stack_new([x, y], "both")
+    # wrong: return torch.stack([x, y])
+
+
+@shapecheck
+def checked(x: Float[Tensor, "batch c time"]) -> Float[Tensor, "batch c"]:
+    return named.sum(named.assert_size(x, c=4), "time")
+    # wrong: return named.sum(named.assert_size(x, channels=4), "time")
+
+
+@shapecheck
+def scored(
+    mu: Float[Tensor, "batch z"], std: Float[Tensor, "batch z"], x: Float[Tensor, "z batch"]
+) -> Float[Tensor, "batch"]:
+    density = distributions.Normal(mu, std).log_prob(x)
+    # wrong: density = torch.distributions.Normal(mu, std).log_prob(x)
+    return named.sum(density, "z")
+
+
 def main() -> None:
     ims = torch.rand(6, 8, 8, 3)
     assert torch.equal(first_image(ims), ims[0])
@@ -100,3 +238,27 @@ def main() -> None:
     assert torch.equal(stacked_and_split(x), x.permute(0, 2, 3, 1))
     y = torch.rand(3, 3, 3)
     assert torch.equal(joined(y, y.transpose(0, 1)), torch.cat([y, y], 1))
+    assert torch.equal(transposed(ims), ims.permute(0, 3, 2, 1))
+    torch.testing.assert_close(pooled(ims), ims.mean((1, 2)))
+    assert torch.equal(brightest(ims), ims.amax(2))
+    z = torch.rand(6, 6, 6)
+    assert torch.equal(cumulated(z), z.cumsum(1))
+    assert torch.equal(shortened(z), z[:, :5])
+    assert torch.equal(in_halves(z), z[:, :3] + z[:, 3:])
+    assert torch.equal(strongest(z), z.topk(3, 1)[0])
+    at = torch.tensor([0, 2, 5, 1, 4, 3])
+    assert torch.equal(picked(z, at), z[:, at])
+    rows = at.expand(6, 6)
+    assert torch.equal(gathered(z, rows), z[:, at])
+    assert torch.equal(scattered(z, rows, z[:, at]), z)
+    keep = z[0] > 0.5
+    assert chosen(z[0], keep.T).numel() == keep.sum()
+    assert torch.equal(hidden(z, keep[0]), z.masked_fill(keep[0], 0))
+    assert torch.equal(causal(z), z.tril())
+    assert torch.equal(scaled(x, torch.ones(4)), x)
+    torch.testing.assert_close(renamed(z), z @ z.transpose(1, 2))
+    assert torch.equal(flat(ims), ims.permute(0, 3, 1, 2).flatten(1))
+    assert torch.equal(one_by_one(z), z.exp().transpose(0, 1))
+    assert torch.equal(beside(z[0], z[1].T), z[:2])
+    assert checked(torch.rand(3, 4, 4)).shape == (3, 4)
+    assert scored(z[0], z[1] + 1, z[2]).shape == (6,)
