@@ -19,8 +19,8 @@ from torch import Tensor
 
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Sym
+from shapecheck.named.axes import placed
 from shapecheck.named.core import called, planned, record_of
-from shapecheck.named.joining import placed
 from shapecheck.ops import RULES, Call
 from shapecheck.ops.call import as_tensor
 from shapecheck.ops.math.distributions import Form, form

@@ -49,7 +49,7 @@ def _view(x: Tensor, names: tuple[tuple[int, Name], ...]) -> Tensor:
     return called(unnamed(torch.Tensor.view_as, x, x), names, like=x)
 
 
-def assert_size(x: Tensor, **sizes: int) -> Tensor:
+def assert_size(x: Tensor, /, **sizes: int) -> Tensor:
     """Check the sizes of dimensions, `assert_size(x, c=20)`, and return `x`.
 
     Raises `ShapeError` where one is another.

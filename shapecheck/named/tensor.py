@@ -1,0 +1,466 @@
+"""A tensor by name, with methods and operators: `NamedTensor`.
+
+A method is the function of `shapecheck.named` of that name, with the tensor as its first argument.
+Elementwise methods are torch's own, of operands that meet by the names of their dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, wraps
+from types import FunctionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Final,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    cast,
+    overload,
+)
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence
+
+from shapecheck.named import axes, functions, joining, making, picking, ragged, reductions
+from shapecheck.named import names as naming
+from shapecheck.named.core import Name, carry, settled
+from shapecheck.named.elements import across, is_in_place
+from shapecheck.named.holding import Holder, Operand, hold, plain
+from shapecheck.ops.named.views import absent
+from shapecheck.runtime.asking.claims import named
+from shapecheck.runtime.asking.questions import dims_of
+from shapecheck.runtime.errors import CarriedError
+from shapecheck.runtime.internals import DisableTorchFunction
+from shapecheck.runtime.naming.call_names import state
+from shapecheck.runtime.naming.ops import is_elementwise
+from shapecheck.runtime.source import told_at_users_line
+from shapecheck.spec.objects import Part
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Number: TypeAlias = bool | int | float
+
+
+class Elementwise(Protocol):
+    """A method of torch's tensors that takes each element by itself, by torch's own name."""
+
+    def __call__(self, *args: object, **kwargs: object) -> NamedTensor:
+        """Call it: other tensors are aligned by the names of their dimensions."""
+        ...
+
+
+def _view(tensor: Tensor) -> NamedTensor:
+    found = NamedTensor.__new__(NamedTensor)
+    hold(found, tensor)
+    return found
+
+
+def _held(found: Any) -> Any:
+    """Return what a function gave, with a view in the place of each tensor."""
+    if isinstance(found, Tensor):
+        return _view(found)
+    if isinstance(found, tuple) and not isinstance(found, PackedSequence):
+        return tuple([_held(one) for one in found])
+    return found
+
+
+def _called(function: Callable[..., Any], name: str) -> Any:
+    """Give a function of this module the name that messages call it by."""
+    assert isinstance(function, FunctionType)
+    function.__code__ = function.__code__.replace(co_name=name)
+    return function
+
+
+@overload
+def method(
+    function: Callable[Concatenate[Tensor, P], Tensor],
+) -> Callable[Concatenate[NamedTensor, P], NamedTensor]: ...
+@overload
+def method(
+    function: Callable[Concatenate[Tensor, P], tuple[Tensor, Tensor]],
+) -> Callable[Concatenate[NamedTensor, P], tuple[NamedTensor, NamedTensor]]: ...
+@overload
+def method(
+    function: Callable[Concatenate[Tensor, P], tuple[Tensor, ...]],
+) -> Callable[Concatenate[NamedTensor, P], tuple[NamedTensor, ...]]: ...
+@overload
+def method(
+    function: Callable[Concatenate[Tensor, P], T],
+) -> Callable[Concatenate[NamedTensor, P], T]: ...
+def method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method that a function of a tensor is."""
+
+    @wraps(function)
+    def called(self: NamedTensor, /, *args: Any, **kwargs: Any) -> Any:
+        return _held(function(self.tensor, *args, **kwargs))
+
+    return _called(called, function.__name__)  # type: ignore[no-any-return]
+
+
+def applied(
+    function: Callable[Concatenate[Tensor, P], object],
+) -> Callable[Concatenate[NamedTensor, P], NamedTensor]:
+    """Return the method that calls functions of the user's, of which each gives a tensor."""
+    return method(cast("Callable[Concatenate[Tensor, P], Tensor]", function))
+
+
+@overload
+def making_views(
+    function: Callable[P, tuple[Tensor, ...]],
+) -> Callable[P, tuple[NamedTensor, ...]]: ...
+@overload
+def making_views(function: Callable[P, Tensor]) -> Callable[P, NamedTensor]: ...
+def making_views(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gives views where another one gives tensors."""
+
+    @wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return _held(function(*args, **kwargs))
+
+    return _called(called, function.__name__)  # type: ignore[no-any-return]
+
+
+# Operators and elementwise methods ----------------------------------------------------------------
+
+_OPERANDS: Final = (Holder, Tensor, bool, int, float, complex)
+_NUMBERS: Final = (bool, int, float, complex)
+
+
+def _operator(
+    function: Callable[..., Any], right: Callable[..., Any] | None = None
+) -> Callable[[NamedTensor, object], NamedTensor]:
+    """Return an operator; `right` is what takes a number at the left of a tensor."""
+
+    def operated(self: NamedTensor, other: object) -> NamedTensor:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented  # type: ignore[no-any-return]
+        try:
+            if isinstance(other, _NUMBERS):
+                return _view(carry(right or function, self.tensor, other))
+            operands = (self, other) if right is None else (other, self)
+            return _view(across(function, False, operands, {}))
+        except CarriedError as carried:
+            raise told_at_users_line(carried)  # noqa: B904 - it is the same error
+
+    return operated
+
+
+@cache
+def _elementwise(name: str) -> FunctionType | None:
+    """Return the method that an elementwise one of torch's is, None where that is none."""
+    function = getattr(Tensor, name, None)
+    if not is_elementwise(f"torch.Tensor.{name}") or not callable(function):
+        return None
+    in_place = is_in_place(name)
+
+    def called(self: NamedTensor, /, *args: Any, **kwargs: Any) -> Any:
+        found = across(function, in_place, (self, *args), kwargs)
+        return self if in_place else _held(found)
+
+    return _called(called, name)  # type: ignore[no-any-return]
+
+
+class NamedTensor(Holder):
+    """A tensor with methods and operators by the names of its dimensions.
+
+        x = NamedTensor(torch.rand(2, 3, 4), "b t d")
+        x.softmax("t").sum("d")
+
+    It holds a plain tensor, `x.tensor`, and what it gives are such views again. Operands of
+    operators and elementwise methods are aligned by name; they may be plain tensors.
+    """
+
+    __slots__ = ("__weakref__",)
+    __hash__ = None  # type: ignore[assignment]  # elements are compared
+
+    def __init__(self, tensor: Operand, *dims: Part | Sequence[Part]) -> None:
+        """Hold a tensor, `NamedTensor(x, "b t d")`; without `dims` it keeps the names it has.
+
+        Raises `ShapeError` where the sizes contradict what the names stand for here.
+        """
+        given = plain(tensor)
+        if dims:
+            each = [
+                (one,) if isinstance(one, str) or not isinstance(one, Sequence) else one
+                for one in dims
+            ]
+            given = named(given, *[part for one in each for part in one])
+        hold(self, given)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Elementwise: ...
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            found = _elementwise(name)
+            if found is None:
+                raise AttributeError(absent(name, hasattr(Tensor, name)), name=name, obj=self)
+            return found.__get__(self)
+
+    # What it is ----------------------------------------------------------------------------------
+
+    @property
+    def values(self) -> Tensor:
+        """The plain tensor, as `tensor`."""
+        return self.tensor
+
+    @property
+    def dims(self) -> tuple[str | None, ...]:
+        """The name of each dimension, None for one without a name; see `dims_of`."""
+        return dims_of(self.tensor)
+
+    @property
+    def names(self) -> tuple[str | None, ...]:
+        """The name of each dimension, as `dims`."""
+        return dims_of(self.tensor)
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """The size of each dimension that has a name, in their order."""
+        sizes = zip(self.dims, self._tensor.shape, strict=True)
+        return {name: size for name, size in sizes if name is not None}
+
+    def size(self, dim: Name) -> int:
+        """Return the size of a dimension."""
+        tensor = self.tensor
+        found: int = tensor.shape[reductions.axis(tensor, dim)]
+        return found
+
+    def dim(self) -> int:
+        """Return how many dimensions there are."""
+        return self._tensor.dim()
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype of the elements."""
+        return self._tensor.dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where the elements are."""
+        return self._tensor.device
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are to be found."""
+        return self._tensor.requires_grad
+
+    @property
+    def grad(self) -> NamedTensor | None:
+        """The gradient, of the same names; None where there is none as yet."""
+        found = self._tensor.grad
+        return None if found is None else self._alike(found)
+
+    def backward(
+        self,
+        gradient: Operand | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+    ) -> None:
+        """Find the gradients of what this was computed from; `gradient` is aligned by name."""
+        tensor = self.tensor
+        given = None if gradient is None else joining.expand_as(plain(gradient), tensor)
+        tensor.backward(given, retain_graph, create_graph)
+
+    def item(self) -> Number:
+        """Return the only element as a number."""
+        return self._tensor.item()
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists, in the order of the dimensions."""
+        return self._tensor.tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self._tensor)
+
+    def __int__(self) -> int:
+        return int(self._tensor)
+
+    def __float__(self) -> float:
+        return float(self._tensor)
+
+    def __len__(self) -> int:
+        if self._tensor.dim() == 1:
+            return len(self._tensor)
+        raise TypeError(f"{self.dim()} dimensions have no one length; size(name) tells one's")
+
+    __iter__ = None
+
+    def __repr__(self) -> str:
+        text = " ".join("_" if name is None else name for name in self.dims)
+        with DisableTorchFunction():
+            return f'NamedTensor({self._tensor!r}, "{text}")'
+
+    def __format__(self, spec: str) -> str:
+        with DisableTorchFunction():
+            return (
+                format(self._tensor, spec) if self._tensor.dim() == 0 else format(repr(self), spec)
+            )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NamedTensor:
+        found = self._tensor.__deepcopy__(memo)
+        return self._alike(found)
+
+    def __reduce__(self) -> Any:
+        return NamedTensor, (self._tensor, " ".join("_" if n is None else n for n in self.dims))
+
+    @classmethod
+    def __torch_function__(
+        cls,
+        func: Callable[..., Any],
+        types: object,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Call an elementwise function of torch's. Raises TypeError for any other."""
+        name = getattr(func, "__name__", str(func))
+        if not is_elementwise(f"torch.Tensor.{name}"):
+            raise TypeError(
+                f'"{name}" takes plain tensors, and a NamedTensor is given: write .tensor, '
+                "or .op(function)"
+            )
+        in_place = is_in_place(name)
+        mode = state.mode
+        frame = None if mode is None else mode.frame
+        if frame is None:
+            found = across(func, in_place, args, kwargs or {})
+        else:
+            assert mode is not None
+            with mode:  # which torch has put aside
+                found = across(func, in_place, args, kwargs or {})
+        return args[0] if in_place else _held(found)
+
+    def _alike(self, found: Tensor) -> NamedTensor:
+        tensor = self.tensor
+        return _view(settled(found, tensor, range(tensor.dim())))
+
+    # By name -------------------------------------------------------------------------------------
+
+    def __getitem__(self, index: Mapping[Any, axes.Index]) -> NamedTensor:
+        return _view(axes.taken(self.tensor, axes.by_name(index)))
+
+    def __setitem__(self, index: Mapping[Any, axes.Index], value: Operand | float) -> None:
+        axes.put(self.tensor, index, value)
+
+    # The operators ---------------------------------------------------------------------------
+
+    __add__ = _operator(Tensor.__add__)
+    __radd__ = _operator(Tensor.__add__, Tensor.__radd__)
+    __sub__ = _operator(Tensor.__sub__)
+    __rsub__ = _operator(Tensor.__sub__, Tensor.__rsub__)
+    __mul__ = _operator(Tensor.__mul__)
+    __rmul__ = _operator(Tensor.__mul__, Tensor.__rmul__)
+    __truediv__ = _operator(Tensor.__truediv__)
+    __rtruediv__ = _operator(Tensor.__truediv__, Tensor.__rtruediv__)
+    __floordiv__ = _operator(Tensor.__floordiv__)
+    __rfloordiv__ = _operator(Tensor.__floordiv__, Tensor.__rfloordiv__)
+    __mod__ = _operator(Tensor.__mod__)
+    __rmod__ = _operator(Tensor.__mod__, Tensor.__rmod__)
+    __pow__ = _operator(Tensor.__pow__)
+    __rpow__ = _operator(Tensor.__pow__, Tensor.__rpow__)
+    __and__ = _operator(Tensor.__and__)
+    __rand__ = _operator(Tensor.__and__, Tensor.__rand__)
+    __or__ = _operator(Tensor.__or__)
+    __ror__ = _operator(Tensor.__or__, Tensor.__ror__)
+    __xor__ = _operator(Tensor.__xor__)
+    __rxor__ = _operator(Tensor.__xor__, Tensor.__rxor__)
+    __lt__ = _operator(Tensor.__lt__)
+    __le__ = _operator(Tensor.__le__)
+    __gt__ = _operator(Tensor.__gt__)
+    __ge__ = _operator(Tensor.__ge__)
+    __eq__ = _operator(Tensor.__eq__)  # type: ignore[assignment]  # of each element
+    __ne__ = _operator(Tensor.__ne__)  # type: ignore[assignment]  # of each element
+
+    def __neg__(self) -> NamedTensor:
+        return _view(carry(Tensor.neg, self.tensor))
+
+    def __invert__(self) -> NamedTensor:
+        return _view(carry(Tensor.bitwise_not, self.tensor))
+
+    def __abs__(self) -> NamedTensor:
+        return _view(carry(Tensor.abs, self.tensor))
+
+    # The functions of a tensor -------------------------------------------------------------------
+
+    order = method(axes.order)
+    transpose = method(axes.transpose)
+    stack = method(axes.stack)
+    split = method(axes.split)
+    get = method(axes.get)
+    index = method(axes.index)
+    unbind = method(axes.unbind)
+    narrow = method(axes.narrow)
+    chunk = method(axes.chunk)
+    put = method(axes.put)
+    rename = method(naming.rename)
+    assert_size = method(naming.assert_size)
+    refine_names = method(naming.refine_names)
+    flatten = method(naming.flatten)
+    unflatten = method(naming.unflatten)
+    dot = method(joining.dot)
+    align_as = method(joining.align_as)
+    expand_as = method(joining.expand_as)
+    align_to = method(joining.align_to)
+    masked_fill = method(joining.masked_fill)
+    gather = method(picking.gather)
+    scatter = method(picking.scatter)
+    index_fill = method(picking.index_fill)
+    index_add = method(picking.index_add)
+    index_copy = method(picking.index_copy)
+    masked_select = method(picking.masked_select)
+    nonzero = method(picking.nonzero)
+    unique = method(picking.unique)
+    triu = method(picking.triu)
+    tril = method(picking.tril)
+    all = method(reductions.all)
+    amax = method(reductions.amax)
+    amin = method(reductions.amin)
+    any = method(reductions.any)
+    argmax = method(reductions.argmax)
+    argmin = method(reductions.argmin)
+    argsort = method(reductions.argsort)
+    cumprod = method(reductions.cumprod)
+    cumsum = method(reductions.cumsum)
+    flip = method(reductions.flip)
+    log_softmax = method(reductions.log_softmax)
+    logsumexp = method(reductions.logsumexp)
+    max = method(reductions.max)
+    mean = method(reductions.mean)
+    median = method(reductions.median)
+    min = method(reductions.min)
+    norm = method(reductions.norm)
+    prod = method(reductions.prod)
+    roll = method(reductions.roll)
+    softmax = method(reductions.softmax)
+    sort = method(reductions.sort)
+    std = method(reductions.std)
+    sum = method(reductions.sum)
+    topk = method(reductions.topk)
+    var = method(reductions.var)
+    mask = method(ragged.mask)
+    pack = method(ragged.pack)
+    op = applied(functions.op)
+    reduce = applied(functions.reduce)
+    augment = applied(functions.augment)
+
+    # The functions of none or several ------------------------------------------------------------
+
+    align = staticmethod(making_views(joining.align))
+    cat = staticmethod(making_views(joining.cat))
+    contract = staticmethod(making_views(joining.contract))
+    stack_new = staticmethod(making_views(joining.stack_new))
+    arange = staticmethod(making_views(making.arange))
+    empty = staticmethod(making_views(making.empty))
+    full = staticmethod(making_views(making.full))
+    ones = staticmethod(making_views(making.ones))
+    rand = staticmethod(making_views(making.rand))
+    randint = staticmethod(making_views(making.randint))
+    randn = staticmethod(making_views(making.randn))
+    zeros = staticmethod(making_views(making.zeros))
+    unpack = staticmethod(making_views(ragged.unpack))
