@@ -7,42 +7,36 @@ Elementwise methods are torch's own, of operands that meet by the names of their
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, wraps
-from types import FunctionType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Concatenate,
-    Final,
-    ParamSpec,
-    Protocol,
-    TypeAlias,
-    TypeVar,
-    cast,
-    overload,
-)
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import PackedSequence
 
 from shapecheck.named import axes, functions, joining, making, picking, ragged, reductions
 from shapecheck.named import names as naming
 from shapecheck.named.core import Name, carry, settled
 from shapecheck.named.elements import across, is_in_place
 from shapecheck.named.holding import Holder, Operand, hold, plain
+from shapecheck.named.methods import (
+    OfClass,
+    SeveralOfClass,
+    all_held,
+    applied,
+    elementwise,
+    held,
+    method,
+    operator,
+)
 from shapecheck.ops.named.views import absent
 from shapecheck.runtime.asking.claims import named
 from shapecheck.runtime.asking.questions import dims_of
-from shapecheck.runtime.errors import CarriedError
 from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming.call_names import state
 from shapecheck.runtime.naming.ops import is_elementwise
-from shapecheck.runtime.source import told_at_users_line
 from shapecheck.spec.objects import Part
 
-P = ParamSpec("P")
-T = TypeVar("T")
+ViewT = TypeVar("ViewT", bound="NamedTensor")
 Number: TypeAlias = bool | int | float
 
 
@@ -52,117 +46,6 @@ class Elementwise(Protocol):
     def __call__(self, *args: object, **kwargs: object) -> NamedTensor:
         """Call it: other tensors are aligned by the names of their dimensions."""
         ...
-
-
-def _view(tensor: Tensor) -> NamedTensor:
-    found = NamedTensor.__new__(NamedTensor)
-    hold(found, tensor)
-    return found
-
-
-def _held(found: Any) -> Any:
-    """Return what a function gave, with a view in the place of each tensor."""
-    if isinstance(found, Tensor):
-        return _view(found)
-    if isinstance(found, tuple) and not isinstance(found, PackedSequence):
-        return tuple([_held(one) for one in found])
-    return found
-
-
-def _called(function: Callable[..., Any], name: str) -> Any:
-    """Give a function of this module the name that messages call it by."""
-    assert isinstance(function, FunctionType)
-    function.__code__ = function.__code__.replace(co_name=name)
-    return function
-
-
-@overload
-def method(
-    function: Callable[Concatenate[Tensor, P], Tensor],
-) -> Callable[Concatenate[NamedTensor, P], NamedTensor]: ...
-@overload
-def method(
-    function: Callable[Concatenate[Tensor, P], tuple[Tensor, Tensor]],
-) -> Callable[Concatenate[NamedTensor, P], tuple[NamedTensor, NamedTensor]]: ...
-@overload
-def method(
-    function: Callable[Concatenate[Tensor, P], tuple[Tensor, ...]],
-) -> Callable[Concatenate[NamedTensor, P], tuple[NamedTensor, ...]]: ...
-@overload
-def method(
-    function: Callable[Concatenate[Tensor, P], T],
-) -> Callable[Concatenate[NamedTensor, P], T]: ...
-def method(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method that a function of a tensor is."""
-
-    @wraps(function)
-    def called(self: NamedTensor, /, *args: Any, **kwargs: Any) -> Any:
-        return _held(function(self.tensor, *args, **kwargs))
-
-    return _called(called, function.__name__)  # type: ignore[no-any-return]
-
-
-def applied(
-    function: Callable[Concatenate[Tensor, P], object],
-) -> Callable[Concatenate[NamedTensor, P], NamedTensor]:
-    """Return the method that calls functions of the user's, of which each gives a tensor."""
-    return method(cast("Callable[Concatenate[Tensor, P], Tensor]", function))
-
-
-@overload
-def making_views(
-    function: Callable[P, tuple[Tensor, ...]],
-) -> Callable[P, tuple[NamedTensor, ...]]: ...
-@overload
-def making_views(function: Callable[P, Tensor]) -> Callable[P, NamedTensor]: ...
-def making_views(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that gives views where another one gives tensors."""
-
-    @wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        return _held(function(*args, **kwargs))
-
-    return _called(called, function.__name__)  # type: ignore[no-any-return]
-
-
-# Operators and elementwise methods ----------------------------------------------------------------
-
-_OPERANDS: Final = (Holder, Tensor, bool, int, float, complex)
-_NUMBERS: Final = (bool, int, float, complex)
-
-
-def _operator(
-    function: Callable[..., Any], right: Callable[..., Any] | None = None
-) -> Callable[[NamedTensor, object], NamedTensor]:
-    """Return an operator; `right` is what takes a number at the left of a tensor."""
-
-    def operated(self: NamedTensor, other: object) -> NamedTensor:
-        if not isinstance(other, _OPERANDS):
-            return NotImplemented  # type: ignore[no-any-return]
-        try:
-            if isinstance(other, _NUMBERS):
-                return _view(carry(right or function, self.tensor, other))
-            operands = (self, other) if right is None else (other, self)
-            return _view(across(function, False, operands, {}))
-        except CarriedError as carried:
-            raise told_at_users_line(carried)  # noqa: B904 - it is the same error
-
-    return operated
-
-
-@cache
-def _elementwise(name: str) -> FunctionType | None:
-    """Return the method that an elementwise one of torch's is, None where that is none."""
-    function = getattr(Tensor, name, None)
-    if not is_elementwise(f"torch.Tensor.{name}") or not callable(function):
-        return None
-    in_place = is_in_place(name)
-
-    def called(self: NamedTensor, /, *args: Any, **kwargs: Any) -> Any:
-        found = across(function, in_place, (self, *args), kwargs)
-        return self if in_place else _held(found)
-
-    return _called(called, name)  # type: ignore[no-any-return]
 
 
 class NamedTensor(Holder):
@@ -198,10 +81,10 @@ class NamedTensor(Holder):
     else:
 
         def __getattr__(self, name: str) -> Any:
-            found = _elementwise(name)
+            found = elementwise(name)
             if found is None:
                 raise AttributeError(absent(name, hasattr(Tensor, name)), name=name, obj=self)
-            return found.__get__(self)
+            return partial(found, self)
 
     # What it is ----------------------------------------------------------------------------------
 
@@ -252,7 +135,7 @@ class NamedTensor(Holder):
         return self._tensor.requires_grad
 
     @property
-    def grad(self) -> NamedTensor | None:
+    def grad(self: ViewT) -> ViewT | None:
         """The gradient, of the same names; None where there is none as yet."""
         found = self._tensor.grad
         return None if found is None else self._alike(found)
@@ -303,7 +186,7 @@ class NamedTensor(Holder):
                 format(self._tensor, spec) if self._tensor.dim() == 0 else format(repr(self), spec)
             )
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> NamedTensor:
+    def __deepcopy__(self: ViewT, memo: dict[int, Any]) -> ViewT:
         found = self._tensor.__deepcopy__(memo)
         return self._alike(found)
 
@@ -334,57 +217,57 @@ class NamedTensor(Holder):
             assert mode is not None
             with mode:  # which torch has put aside
                 found = across(func, in_place, args, kwargs or {})
-        return args[0] if in_place else _held(found)
+        return args[0] if in_place else all_held(cls, found)
 
-    def _alike(self, found: Tensor) -> NamedTensor:
+    def _alike(self: ViewT, found: Tensor) -> ViewT:
         tensor = self.tensor
-        return _view(settled(found, tensor, range(tensor.dim())))
+        return held(self.__class__, settled(found, tensor, range(tensor.dim())))
 
     # By name -------------------------------------------------------------------------------------
 
-    def __getitem__(self, index: Mapping[Any, axes.Index]) -> NamedTensor:
-        return _view(axes.taken(self.tensor, axes.by_name(index)))
+    def __getitem__(self: ViewT, index: Mapping[Any, axes.Index]) -> ViewT:
+        return held(self.__class__, axes.taken(self.tensor, axes.by_name(index)))
 
     def __setitem__(self, index: Mapping[Any, axes.Index], value: Operand | float) -> None:
         axes.put(self.tensor, index, value)
 
     # The operators ---------------------------------------------------------------------------
 
-    __add__ = _operator(Tensor.__add__)
-    __radd__ = _operator(Tensor.__add__, Tensor.__radd__)
-    __sub__ = _operator(Tensor.__sub__)
-    __rsub__ = _operator(Tensor.__sub__, Tensor.__rsub__)
-    __mul__ = _operator(Tensor.__mul__)
-    __rmul__ = _operator(Tensor.__mul__, Tensor.__rmul__)
-    __truediv__ = _operator(Tensor.__truediv__)
-    __rtruediv__ = _operator(Tensor.__truediv__, Tensor.__rtruediv__)
-    __floordiv__ = _operator(Tensor.__floordiv__)
-    __rfloordiv__ = _operator(Tensor.__floordiv__, Tensor.__rfloordiv__)
-    __mod__ = _operator(Tensor.__mod__)
-    __rmod__ = _operator(Tensor.__mod__, Tensor.__rmod__)
-    __pow__ = _operator(Tensor.__pow__)
-    __rpow__ = _operator(Tensor.__pow__, Tensor.__rpow__)
-    __and__ = _operator(Tensor.__and__)
-    __rand__ = _operator(Tensor.__and__, Tensor.__rand__)
-    __or__ = _operator(Tensor.__or__)
-    __ror__ = _operator(Tensor.__or__, Tensor.__ror__)
-    __xor__ = _operator(Tensor.__xor__)
-    __rxor__ = _operator(Tensor.__xor__, Tensor.__rxor__)
-    __lt__ = _operator(Tensor.__lt__)
-    __le__ = _operator(Tensor.__le__)
-    __gt__ = _operator(Tensor.__gt__)
-    __ge__ = _operator(Tensor.__ge__)
-    __eq__ = _operator(Tensor.__eq__)  # type: ignore[assignment]  # of each element
-    __ne__ = _operator(Tensor.__ne__)  # type: ignore[assignment]  # of each element
+    __add__ = operator(Tensor.__add__)
+    __radd__ = operator(Tensor.__add__, Tensor.__radd__)
+    __sub__ = operator(Tensor.__sub__)
+    __rsub__ = operator(Tensor.__sub__, Tensor.__rsub__)
+    __mul__ = operator(Tensor.__mul__)
+    __rmul__ = operator(Tensor.__mul__, Tensor.__rmul__)
+    __truediv__ = operator(Tensor.__truediv__)
+    __rtruediv__ = operator(Tensor.__truediv__, Tensor.__rtruediv__)
+    __floordiv__ = operator(Tensor.__floordiv__)
+    __rfloordiv__ = operator(Tensor.__floordiv__, Tensor.__rfloordiv__)
+    __mod__ = operator(Tensor.__mod__)
+    __rmod__ = operator(Tensor.__mod__, Tensor.__rmod__)
+    __pow__ = operator(Tensor.__pow__)
+    __rpow__ = operator(Tensor.__pow__, Tensor.__rpow__)
+    __and__ = operator(Tensor.__and__)
+    __rand__ = operator(Tensor.__and__, Tensor.__rand__)
+    __or__ = operator(Tensor.__or__)
+    __ror__ = operator(Tensor.__or__, Tensor.__ror__)
+    __xor__ = operator(Tensor.__xor__)
+    __rxor__ = operator(Tensor.__xor__, Tensor.__rxor__)
+    __lt__ = operator(Tensor.__lt__)
+    __le__ = operator(Tensor.__le__)
+    __gt__ = operator(Tensor.__gt__)
+    __ge__ = operator(Tensor.__ge__)
+    __eq__ = operator(Tensor.__eq__)  # type: ignore[assignment]  # of each element
+    __ne__ = operator(Tensor.__ne__)  # type: ignore[assignment]  # of each element
 
-    def __neg__(self) -> NamedTensor:
-        return _view(carry(Tensor.neg, self.tensor))
+    def __neg__(self: ViewT) -> ViewT:
+        return held(self.__class__, carry(Tensor.neg, self.tensor))
 
-    def __invert__(self) -> NamedTensor:
-        return _view(carry(Tensor.bitwise_not, self.tensor))
+    def __invert__(self: ViewT) -> ViewT:
+        return held(self.__class__, carry(Tensor.bitwise_not, self.tensor))
 
-    def __abs__(self) -> NamedTensor:
-        return _view(carry(Tensor.abs, self.tensor))
+    def __abs__(self: ViewT) -> ViewT:
+        return held(self.__class__, carry(Tensor.abs, self.tensor))
 
     # The functions of a tensor -------------------------------------------------------------------
 
@@ -451,16 +334,16 @@ class NamedTensor(Holder):
 
     # The functions of none or several ------------------------------------------------------------
 
-    align = staticmethod(making_views(joining.align))
-    cat = staticmethod(making_views(joining.cat))
-    contract = staticmethod(making_views(joining.contract))
-    stack_new = staticmethod(making_views(joining.stack_new))
-    arange = staticmethod(making_views(making.arange))
-    empty = staticmethod(making_views(making.empty))
-    full = staticmethod(making_views(making.full))
-    ones = staticmethod(making_views(making.ones))
-    rand = staticmethod(making_views(making.rand))
-    randint = staticmethod(making_views(making.randint))
-    randn = staticmethod(making_views(making.randn))
-    zeros = staticmethod(making_views(making.zeros))
-    unpack = staticmethod(making_views(ragged.unpack))
+    align = SeveralOfClass(joining.align)
+    cat = OfClass(joining.cat)
+    contract = OfClass(joining.contract)
+    stack_new = OfClass(joining.stack_new)
+    arange = OfClass(making.arange)
+    empty = OfClass(making.empty)
+    full = OfClass(making.full)
+    ones = OfClass(making.ones)
+    rand = OfClass(making.rand)
+    randint = OfClass(making.randint)
+    randn = OfClass(making.randn)
+    zeros = OfClass(making.zeros)
+    unpack = OfClass(ragged.unpack)
