@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
+from shapecheck.named import distributions
 from shapecheck.named.axes import (
     chunk,
     get,
@@ -188,6 +189,7 @@ class Named:
 
     __call__ = staticmethod(named)
     NamedTensor = NamedTensor
+    distributions = distributions
     align = staticmethod(align)
     align_as = staticmethod(align_as)
     align_to = staticmethod(align_to)

@@ -21,6 +21,7 @@ from shapecheck.named.core import (
     new_name,
     planned,
     refuse,
+    settled,
 )
 from shapecheck.named.holding import Operand, plain
 from shapecheck.ops.call import as_dim
@@ -114,7 +115,14 @@ def split(x: Tensor, dim: Name | None = None, /, **parts: Any) -> Tensor:
     given = tuple([(name, meant(part)) for name, part in parts.items()])
     plan = planned(_split, (x,), meant(dim), given)  # which dynamo of torch 2.11 can't unpack
     found = carry(torch.unflatten, x, plan.at, plan.sizes)
+    if len(plan.names) == len(plan.sizes):
+        settled(found, x, beside(plan.at, len(plan.sizes), x.dim()))
     return called(found, plan.names, plan.old) if plan.names else found
+
+
+def beside(at: int, count: int, rank: int) -> tuple[int | None, ...]:
+    """Return which axes of a tensor are left where one was taken apart, None for each part."""
+    return (*range(at), *(None for _ in range(count)), *range(at + 1, rank))
 
 
 class _Split(NamedTuple):

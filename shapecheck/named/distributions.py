@@ -21,6 +21,7 @@ from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Sym
 from shapecheck.named.axes import placed
 from shapecheck.named.core import called, planned, record_of
+from shapecheck.named.holding import Operand, plain
 from shapecheck.ops import RULES, Call
 from shapecheck.ops.call import as_tensor
 from shapecheck.ops.math.distributions import Form, form
@@ -53,6 +54,10 @@ class Distribution:
         self._batch, self._event, self._values = batch, event, values
         self._axis = axis
 
+    def __repr__(self) -> str:
+        batch, event = (" ".join(map(str, dims)) for dims in (self._batch, self._event))
+        return f'{type(self.base).__name__}(batch "{batch}", event "{event}")'
+
     @property
     def batch_names(self) -> tuple[str | None, ...]:
         """The names of the batch's dimensions."""
@@ -72,18 +77,19 @@ class Distribution:
         """Draw samples that have gradients: `rsample(samples=20)`."""
         return self._drawn(self.base.rsample, sizes)
 
-    def log_prob(self, value: Tensor) -> Tensor:
+    def log_prob(self, value: Operand) -> Tensor:
         """Return the logarithm of the density at a value, which is aligned by its names.
 
-        Raises `ShapeError` where the value's names aren't those of the distribution.
+        It may lack dimensions of the batch, and is the same along them then. Raises `ShapeError`
+        where the value's names aren't those of the distribution.
         """
         return self._scored(self.base.log_prob, value)
 
-    def cdf(self, value: Tensor) -> Tensor:
+    def cdf(self, value: Operand) -> Tensor:
         """Return the cumulative density at a value, which is aligned by its names."""
         return self._scored(self.base.cdf, value)
 
-    def icdf(self, value: Tensor) -> Tensor:
+    def icdf(self, value: Operand) -> Tensor:
         """Return the inverse of the cumulative density, of a value aligned by its names."""
         return self._scored(self.base.icdf, value)
 
@@ -110,7 +116,8 @@ class Distribution:
         self._named(found, (*sizes.values(), *self._batch, *self._event))
         return called(found, tuple(enumerate(sizes)))
 
-    def _scored(self, score: Any, value: Tensor) -> Tensor:
+    def _scored(self, score: Any, value: Operand) -> Tensor:
+        value = plain(value)
         dims, plan = planned(_scored, (value,), self._batch, self._event)
         known = record_of(value)
         found = score(placed(value, plan))
@@ -145,6 +152,8 @@ def make(cls: type[torch.distributions.Distribution], *args: Any, **kwargs: Any)
     They are tensors, or distributions with names. Raises `ShapeError` where the names of the
     parameters contradict each other.
     """
+    args = tuple(map(plain, args))
+    kwargs = {name: plain(one) for name, one in kwargs.items()}
     given = (*args, *kwargs.values())
     tensors = [one for one in given if isinstance(one, Tensor)]
     found = planned(_extents, tensors, cls.__name__, tuple(map(_told, args)), _pairs(kwargs))

@@ -13,7 +13,7 @@ from shapecheck.runtime.naming.records import Record, apart, sizes_of
 from shapecheck.runtime.naming.transforms import known
 
 T = TypeVar("T")
-_compiling: Final = torch.compiler.is_compiling
+_compiling: Final = torch.compiler.is_dynamo_compiling
 
 
 class Holder:
@@ -30,14 +30,13 @@ class Holder:
     @property
     def tensor(self) -> torch.Tensor:
         """The plain tensor, which has its names here."""
-        tensor = self._tensor
-        if _compiling():
-            return tensor
-        mode = state.mode
-        frame = (None if mode is None else mode.frame) or state.root
-        found = frame.table.get(id(tensor))
-        if (found is None or found[0]() is not tensor) and self._held is not None:
-            _enter(frame, tensor, self._held)
+        tensor, held = self._tensor, self._held
+        if held is not None:
+            mode = state.mode
+            frame = (None if mode is None else mode.frame) or state.root
+            found = frame.table.get(id(tensor))
+            if found is None or found[0]() is not tensor:
+                _enter(frame, tensor, held)
         return tensor
 
 

@@ -66,9 +66,17 @@ def method(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def called(self: Holder, /, *args: Any, **kwargs: Any) -> Any:
-        return all_held(self.__class__, function(self.tensor, *args, **kwargs))
+        found = function(self.tensor, *args, **kwargs)
+        if found.__class__ is not Tensor:
+            return all_held(self.__class__, found)
+        view = _new(self.__class__)
+        hold(view, found)
+        return view
 
     return _called(called, function.__name__)  # type: ignore[no-any-return]
+
+
+_new: Final = object.__new__
 
 
 def applied(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from shapecheck.ops.agree import counted, listed
@@ -10,7 +10,7 @@ from shapecheck.ops.call import UNKNOWN, Call, Value, as_size, as_tensor, rule
 from shapecheck.ops.math.distributions import drawn, form, scored
 from shapecheck.ops.named.joins import onto, unsure
 from shapecheck.ops.named.naming import called, fresh, is_named
-from shapecheck.shapes import Shape, Tensor, mismatch
+from shapecheck.shapes import Item, Shape, Tensor, mismatch
 
 
 @rule("named.drawn")
@@ -67,7 +67,8 @@ def scoring(call: Call, shape: Shape, batch: Shape, event: Shape) -> Scoring | N
     cut = len(shape.dims) - ends if loose and shape.dims else len(shape.dims)
     given = Shape(shape.dims[:cut])
     whole = batch if loose else Shape((*batch.dims, *event.dims))
-    target = _target(shape, given, whole, Shape((*batch.dims, *event.dims)))
+    inner = () if loose else event.dims
+    target = _target(shape, given, whole, inner, Shape((*batch.dims, *event.dims)))
     plan = None if target is None else onto(call, given, target)
     if plan is None or target is None:
         return None
@@ -75,16 +76,20 @@ def scoring(call: Call, shape: Shape, batch: Shape, event: Shape) -> Scoring | N
     return Scoring(Shape(outer), (*plan, *range(cut, len(shape.dims))))
 
 
-def _target(shape: Shape, given: Shape, whole: Shape, distribution: Shape) -> Shape | None:
+def _target(
+    shape: Shape, given: Shape, whole: Shape, event: Sequence[Item], distribution: Shape
+) -> Shape | None:
     """Return the order of a value's dimensions: those that a distribution hasn't, then its own.
 
-    Raises `Mismatch` where the value lacks one, unless it is a single number.
+    A value that has no others may lack some of the batch, as one observation does beside many
+    samples. Raises `Mismatch` where it lacks others, unless it is a single number.
     """
     if unsure(given) or unsure(whole):
         return None
-    lost = [f'"{item}"' for item in whole.dims if is_named(item) and item not in given.dims]
+    more = [item for item in given.dims if item not in whole.dims]
+    needed = whole.dims if more else event
+    lost = [f'"{item}"' for item in needed if is_named(item) and item not in given.dims]
     if shape.dims and lost:
         headline = f"can't score {shape} by a distribution of {distribution}"
         raise mismatch(f"it has no {listed(lost)}", headline)
-    more = (item for item in given.dims if item not in whole.dims)
     return Shape((*more, *whole.dims))
