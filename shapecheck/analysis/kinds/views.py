@@ -14,12 +14,11 @@ from shapecheck.analysis.interpreter.registry import LibraryCall, MethodCall
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.syntax import owner_of
 from shapecheck.analysis.values.model import Argument, Arguments, Bound, ByName, DictContent
-from shapecheck.dims import size_of
+from shapecheck.dims import DimExpr, size_of
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.named.naming import is_named
 from shapecheck.ops.named.views import absent
-from shapecheck.shapes import Run
 
 _OWN: Final = f"{PREFIX}NamedTensor"
 """Where the methods are that are no functions of `shapecheck.named`."""
@@ -91,18 +90,16 @@ class ViewKind(Kind[ByName]):
         return name in (*_TENSOR, *_NAMES) or _has(frame, name)
 
     def _names(self, frame: Frame, held: ByName, name: str) -> Value:
-        items = frame.state.facts.items(held.tensor.shape.dims)
-        if any(isinstance(item, Run) for item in items):
+        items = held.tensor.shape.known or frame.state.facts.shape(held.tensor.shape).known
+        if items is None:
             return UNKNOWN
-        texts = [str(item) if is_named(item) else None for item in items]
+        texts = [_text(item) for item in items]
         if name != "shape":
             return tuple(texts)
-        sizes: dict[Value, Value] = {
-            text: size_of(item)
-            for text, item in zip(texts, items, strict=True)
-            if text is not None and not isinstance(item, Run)
-        }
-        return frame.state.new(DictContent(sizes))
+        if UNKNOWN in texts:
+            return UNKNOWN
+        sizes = zip(texts, map(size_of, items), strict=True)
+        return frame.state.new(DictContent({text: size for text, size in sizes if text}))
 
     def call_method(self, frame: Frame, call: MethodCall[ByName]) -> Value:
         source = owner_of(call.node.func) or call.node
@@ -130,6 +127,13 @@ class ViewKind(Kind[ByName]):
 
 
 register(ByName, ViewKind())
+
+
+def _text(item: DimExpr) -> Value:
+    """Return what a dimension is called, None for one without a name."""
+    if is_named(item):
+        return str(item)
+    return None if isinstance(item, int) else UNKNOWN
 
 
 def _has(frame: Frame, name: str) -> bool:
