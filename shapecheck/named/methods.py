@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import wraps
 from types import FunctionType
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overload
 
@@ -14,7 +14,6 @@ from shapecheck.named.core import carry
 from shapecheck.named.elements import across, is_in_place
 from shapecheck.named.holding import Holder, hold
 from shapecheck.runtime.errors import CarriedError
-from shapecheck.runtime.naming.ops import is_elementwise
 from shapecheck.runtime.source import told_at_users_line
 
 H = TypeVar("H", bound=Holder)
@@ -141,12 +140,8 @@ def operator(
     return operated
 
 
-@cache
-def elementwise(name: str) -> Callable[..., Any] | None:
-    """Return the method that an elementwise one of torch's is, None where that is none."""
-    function = getattr(Tensor, name, None)
-    if not is_elementwise(f"torch.Tensor.{name}") or not callable(function):
-        return None
+def elementwise(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method that an elementwise one of torch's tensors is."""
     in_place = is_in_place(name)
 
     def called(self: Holder, /, *args: Any, **kwargs: Any) -> Any:

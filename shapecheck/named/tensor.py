@@ -7,7 +7,6 @@ Elementwise methods are torch's own, of operands that meet by the names of their
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import torch
@@ -81,10 +80,7 @@ class NamedTensor(Holder):
     else:
 
         def __getattr__(self, name: str) -> Any:
-            found = elementwise(name)
-            if found is None:
-                raise AttributeError(absent(name, hasattr(Tensor, name)), name=name, obj=self)
-            return partial(found, self)
+            raise AttributeError(absent(name, hasattr(Tensor, name)), name=name, obj=self)
 
     # What it is ----------------------------------------------------------------------------------
 
@@ -347,3 +343,8 @@ class NamedTensor(Holder):
     randn = OfClass(making.randn)
     zeros = OfClass(making.zeros)
     unpack = OfClass(ragged.unpack)
+
+
+for _name in dir(Tensor):
+    if is_elementwise(f"torch.Tensor.{_name}") and not hasattr(NamedTensor, _name):
+        setattr(NamedTensor, _name, elementwise(_name, getattr(Tensor, _name)))

@@ -225,10 +225,7 @@ class Table:
     def is_elementwise(self, name: str) -> bool:
         """Whether an op is one of the elements alone, so that no axis matters to it."""
         found = self.definitions(name)
-        if not found or found[0].path.stem != ELEMENTWISE:
-            return False
-        signature = self.signature(name)
-        return signature is not None and all(param.axis is None for param in signature.params)
+        return bool(found) and found[0].path.stem == ELEMENTWISE and "Axis[" not in found[0].text
 
     def flagged(self, flag: str) -> Set[str]:
         """Return the dotted names of all functions and methods of which a flag is said."""

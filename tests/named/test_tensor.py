@@ -393,3 +393,25 @@ def test_where_a_plain_tensor_is_needed(
 def test_methods_that_are_missing_are_told_before() -> None:
     text = program(VIEWS, PARAMETERS, "NamedTensor(x).smoothe()")
     assert static(text) == ['error: a NamedTensor has no "smoothe"']
+
+
+def compiled(q: Float[Tensor, "b t d"], k: Float[Tensor, "d s b"]) -> Float[Tensor, "b s"]:
+    x = NamedTensor(q)
+    weights = x.dot(k, "d").softmax("s") * NamedTensor(k).sum("d")
+    weights = (weights * 2 + weights.sum("t")).relu().clamp(max=weights)
+    return weights[{"t": 0}].sub(0.5).tensor
+
+
+def test_a_view_is_compiled_in_one_graph() -> None:
+    torch._dynamo.reset()
+    given = torch.rand(2, 3, 4), torch.rand(4, 5, 2)
+    function = shapecheck(compiled)
+    fast = torch.compile(function, fullgraph=True, backend="eager")
+    torch.testing.assert_close(fast(*given), function(*given))
+
+
+@pytest.mark.parametrize("mode", ["off", "boundary", "full"])
+def test_a_view_has_names_however_much_is_checked(mode: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("SHAPECHECK", mode)
+    found = shapecheck(compiled)(torch.rand(2, 3, 4), torch.rand(4, 5, 2))
+    assert found.shape == (2, 5)

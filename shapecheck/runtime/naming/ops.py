@@ -62,7 +62,7 @@ def signature_of(function: Callable[..., Any]) -> Signature | None:
 
 def is_elementwise(name: str) -> bool:
     """Whether a function of torch, by its dotted name, is one of the elements alone."""
-    return _signatures().is_elementwise(name)
+    return table().is_elementwise(name)
 
 
 def _registered(function: Callable[..., Any]) -> str | None:
