@@ -203,7 +203,7 @@ def _subscript(x: Tensor, places: Sequence[int], items: Sequence[Any]) -> tuple[
 def by_name(at: Any) -> list[tuple[Name, Any]]:
     """Return what is taken of which dimension, `{"t": 0}`; refuse what doesn't say it."""
     if not isinstance(at, Mapping) or not at:
-        refuse(f'{given_as(at)} isn\'t one; write {{"t": 0}}', "takes an index by name")
+        refuse(f"{given_as(at)} isn't one; write dict(t=0)", "takes an index by name")
     return list(at.items())
 
 

@@ -135,7 +135,7 @@ def arange(
 
 def _pairs(sizes: Any, more: Mapping[str, int]) -> tuple[tuple[Name, int], ...]:
     if sizes is not None and not isinstance(sizes, Mapping):
-        refuse(f"{given_as(sizes)} isn't one", 'takes sizes by name, {"b": 2} or b=2')
+        refuse(f"{given_as(sizes)} isn't one", "takes sizes by name, b=2 or dict(b=2)")
     return (*(sizes or {}).items(), *more.items())
 
 

@@ -188,7 +188,7 @@ REFUSED = {
     "NamedTensor(x) + torch.rand(5)": (
         '"+" can\'t align (5) with (b t d): 5 of (5) has no name to meet by'
     ),
-    "NamedTensor(x)[0]": '"[...]" takes an index by name: 0 isn\'t one; write {"t": 0}',
+    "NamedTensor(x)[0]": '"[...]" takes an index by name: 0 isn\'t one; write dict(t=0)',
     "NamedTensor(x)[{'q': 0}]": '"[...]" has no dimension "q" in (b t d): it has "b", "t" and "d"',
     "NamedTensor(x).size('q')": '"size" has no dimension "q" in (b t d): it has "b", "t" and "d"',
     "NamedTensor(m).mul_(x)": '"mul_" can\'t align (b t d) with (t b): (t b) has no "d"',

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from shapecheck.ops.agree import counted, listed
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_size, as_tensor, rule
-from shapecheck.ops.math.distributions import drawn, form, scored
-from shapecheck.ops.named.joins import onto, unsure
+from shapecheck.ops.math.distributions import drawn, events, form, parameters, parted, scored
+from shapecheck.ops.named.joins import onto, unsure, within
 from shapecheck.ops.named.naming import called, fresh, is_named
 from shapecheck.shapes import Item, Shape, Tensor, mismatch
 
@@ -45,6 +45,26 @@ def unused(call: Call, whole: Shape, names: tuple[str, ...]) -> bool:
     for name in names:
         fresh(call, whole, name)
     return True
+
+
+def laid(call: Call, owner: Mapping[str, Value]) -> dict[str, tuple[int | None, ...]]:
+    """Return how parameters are laid so that their batches meet by name; those that stay aren't in.
+
+    The axes of an event stay behind the batch.
+    """
+    shapes: dict[str, tuple[Shape, Shape]] = {}
+    for key, value in parameters(owner).items():
+        if isinstance(value, Tensor) and value.shape.dims:
+            parts = parted(call.facts.shape(value.shape), events(owner, key))
+            if parts is None:
+                return {}
+            shapes[key] = parts
+    plans = within(call, [batch for batch, _ in shapes.values()]) if len(shapes) > 1 else None
+    return {
+        key: (*plan, *range(len(batch.dims), len(batch.dims) + len(end.dims)))
+        for (key, (batch, end)), plan in zip(shapes.items(), plans or (), strict=False)
+        if plan is not None
+    }
 
 
 class Scoring(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 import shapecheck.dims as dims
@@ -312,13 +312,37 @@ def fitting(call: Call, shape: Shape, part: Shape) -> Plan:
     return _with_ones(found, left, shape, headline)
 
 
+def within(call: Call, shapes: Sequence[Shape]) -> tuple[Plan, ...] | None:
+    """Return how shapes are laid on the one that has all their names; as they stand without one."""
+    longest = max(shapes, key=lambda shape: len(shape.dims))
+    others = (item for shape in shapes for item in shape.dims if item not in (1, *longest.dims))
+    unnamed = any(isinstance(item, int) for shape in shapes for item in shape.dims if item != 1)
+    if not any(map(unsure, shapes)) and (unnamed or any(others)):
+        return (None,) * len(shapes)
+    return meeting(call, shapes)
+
+
 @rule("named.meet")
 def meet(call: Call, tensors: Value, **rest: Value) -> Value:
     """Return the operands of an elementwise op, laid so that they meet by name."""
+    return _all_laid(call, tensors, meeting)
+
+
+@rule("named.within")
+def meet_within(call: Call, tensors: Value, **rest: Value) -> Value:
+    """Return tensors, laid on the one that has all their names."""
+    return _all_laid(call, tensors, within)
+
+
+def _all_laid(
+    call: Call,
+    tensors: Value,
+    plan_of: Callable[[Call, Sequence[Shape]], tuple[Plan, ...] | None],
+) -> Value:
     parts = tensors_of(tensors)
     if not parts:
         return UNKNOWN
-    plans = meeting(call, [call.facts.shape(part.shape) for part in parts])
+    plans = plan_of(call, [call.facts.shape(part.shape) for part in parts])
     if plans is None:
         return tuple(Tensor(Shape.unknown(), part.dtype) for part in parts)
     return tuple(

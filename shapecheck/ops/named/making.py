@@ -46,7 +46,7 @@ def made(
     if isinstance(sizes, Unknown):
         return Tensor(Shape.unknown(), kind)
     if sizes is not None and not isinstance(sizes, Mapping):
-        raise mismatch(f"{said(sizes)} isn't one", 'takes sizes by name, {"b": 2} or b=2')
+        raise mismatch(f"{said(sizes)} isn't one", "takes sizes by name, b=2 or dict(b=2)")
     pairs = sized(call, [*by_dimension(sizes or {}), *kwargs.items()])
     if "start" in rest and len(pairs) != 1:
         raise mismatch(f"{len(pairs)} are given", "takes the size of one dimension")

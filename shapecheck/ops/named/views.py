@@ -27,7 +27,7 @@ def by_name(at: Value) -> list[tuple[Value, Value]] | None:
     if isinstance(at, Unknown):
         return None
     if not isinstance(at, Mapping) or not at:
-        raise mismatch(f'{said(at)} isn\'t one; write {{"t": 0}}', "takes an index by name")
+        raise mismatch(f"{said(at)} isn't one; write dict(t=0)", "takes an index by name")
     return by_dimension(at)
 
 
