@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -9,7 +10,8 @@ import torch
 from torch import Tensor
 
 from shapecheck.dims import Dim
-from shapecheck.named.core import Name, called, given_as, meant, new_name, planned, refuse
+from shapecheck.named.core import Name, called, given_as, new_name, planned, refuse
+from shapecheck.ops import Other
 from shapecheck.ops.named.making import sized
 
 Sizes: TypeAlias = "Mapping[str, int] | Mapping[Dim, int] | Mapping[str | Dim, int]"
@@ -149,10 +151,18 @@ def _made(
     requires_grad: bool,
 ) -> Tensor:
     pairs = _pairs(sizes, more)
-    planned(_sized, (), tuple([(new_name(name), meant(size)) for name, size in pairs]))
+    planned(_sized, (), tuple([(new_name(name), _size(size)) for name, size in pairs]))
     given = {"requires_grad": True} if requires_grad else {}
     found = function([size for _, size in pairs], *args, dtype=dtype, device=device, **given)
     return called(found, tuple([(at, name) for at, (name, _) in enumerate(pairs)]))
+
+
+def _size(size: Any) -> Any:
+    """Return a size so that it can be looked up; what is none comes out as what is refused."""
+    if torch.compiler.is_dynamo_compiling():
+        return size
+    is_one = hasattr(type(size), "__index__") and not isinstance(size, (bool, Dim))
+    return operator.index(size) if is_one else Other(given_as(size))
 
 
 def _sized(call: Any, pairs: Any) -> bool:
