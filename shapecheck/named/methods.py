@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from types import FunctionType
-from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Final,
+    Generic,
+    ParamSpec,
+    TypeVar,
+    cast,
+    overload,
+)
 
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
@@ -85,36 +95,31 @@ def applied(
     return method(cast("Callable[Concatenate[Tensor, P], Tensor]", function))
 
 
-class OfClass(Generic[P]):
-    """A function without a tensor before all others, as one of a class that holds what it gives."""
+if TYPE_CHECKING:
 
-    def __init__(self, function: Callable[P, Tensor]) -> None:
-        self.function = function
-        self.__doc__ = function.__doc__
+    class OfClass(Generic[P]):
+        """A function without a tensor before all others, in the class that holds what it gives."""
 
-    def __get__(self, instance: object, owner: type[H]) -> Callable[P, H]:
-        """Return the function of the class."""
-        return _made(self.function, owner)
+        def __init__(self, function: Callable[P, Tensor]) -> None: ...
+        def __get__(self, instance: object, owner: type[H]) -> Callable[P, H]: ...
 
+    class SeveralOfClass(Generic[P]):
+        """As `OfClass`, of a function that gives several tensors."""
 
-class SeveralOfClass(Generic[P]):
-    """As `OfClass`, of a function that gives several tensors."""
+        def __init__(self, function: Callable[P, tuple[Tensor, ...]]) -> None: ...
+        def __get__(self, instance: object, owner: type[H]) -> Callable[P, tuple[H, ...]]: ...
+else:
 
-    def __init__(self, function: Callable[P, tuple[Tensor, ...]]) -> None:
-        self.function = function
-        self.__doc__ = function.__doc__
+    def OfClass(function: Callable[..., Any]) -> Any:
+        """Return the method of a class that gives what a function does, held by the class."""
 
-    def __get__(self, instance: object, owner: type[H]) -> Callable[P, tuple[H, ...]]:
-        """Return the function of the class."""
-        return _made(self.function, owner)
+        @wraps(function)
+        def called(cls: type[Holder], /, *args: Any, **kwargs: Any) -> Any:
+            return all_held(cls, function(*args, **kwargs))
 
+        return classmethod(_called(called, function.__name__))
 
-def _made(function: Callable[P, Any], owner: type[Holder]) -> Callable[P, Any]:
-    @wraps(function)
-    def called(*args: P.args, **kwargs: P.kwargs) -> Any:
-        return all_held(owner, function(*args, **kwargs))
-
-    return _called(called, function.__name__)  # type: ignore[no-any-return]
+    SeveralOfClass = OfClass
 
 
 _OPERANDS: Final = (Holder, Tensor, bool, int, float, complex)

@@ -7,7 +7,8 @@ Elementwise methods are torch's own, of operands that meet by the names of their
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
@@ -37,6 +38,12 @@ from shapecheck.spec.objects import Part
 
 ViewT = TypeVar("ViewT", bound="NamedTensor")
 Number: TypeAlias = bool | int | float
+
+
+_ELEMENTWISE: Final = frozenset(
+    name for name in dir(Tensor) if is_elementwise(f"torch.Tensor.{name}")
+)
+_IN_PLACE: Final = frozenset(filter(is_in_place, _ELEMENTWISE))
 
 
 class Elementwise(Protocol):
@@ -199,20 +206,14 @@ class NamedTensor(Holder):
     ) -> Any:
         """Call an elementwise function of torch's. Raises TypeError for any other."""
         name = getattr(func, "__name__", str(func))
-        if not is_elementwise(f"torch.Tensor.{name}"):
+        if name not in _ELEMENTWISE:
             raise TypeError(
                 f'"{name}" takes plain tensors, and a NamedTensor is given: write .tensor, '
                 "or .op(function)"
             )
-        in_place = is_in_place(name)
-        mode = state.mode
-        frame = None if mode is None else mode.frame
-        if frame is None:
+        in_place = name in _IN_PLACE
+        with _put_aside():
             found = across(func, in_place, args, kwargs or {})
-        else:
-            assert mode is not None
-            with mode:  # which torch has put aside
-                found = across(func, in_place, args, kwargs or {})
         return args[0] if in_place else all_held(cls, found)
 
     def _alike(self: ViewT, found: Tensor) -> ViewT:
@@ -345,6 +346,15 @@ class NamedTensor(Holder):
     unpack = OfClass(ragged.unpack)
 
 
-for _name in dir(Tensor):
-    if is_elementwise(f"torch.Tensor.{_name}") and not hasattr(NamedTensor, _name):
+def _put_aside() -> AbstractContextManager[object]:
+    """Return the mode that carries names here, which torch puts aside while it calls what it has.
+
+    While torch.compile traces there is none.
+    """
+    mode = None if torch.compiler.is_dynamo_compiling() else state.mode
+    return nullcontext() if mode is None or mode.frame is None else mode
+
+
+for _name in _ELEMENTWISE:
+    if not hasattr(NamedTensor, _name):
         setattr(NamedTensor, _name, elementwise(_name, getattr(Tensor, _name)))
