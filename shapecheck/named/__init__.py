@@ -15,12 +15,14 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
+from shapecheck.named import distributions
 from shapecheck.named.axes import (
     chunk,
     get,
     index,
     narrow,
     order,
+    put,
     split,
     stack,
     transpose,
@@ -42,6 +44,16 @@ from shapecheck.named.joining import (
     masked_fill,
     stack_new,
 )
+from shapecheck.named.making import (
+    arange,
+    empty,
+    full,
+    ones,
+    rand,
+    randint,
+    randn,
+    zeros,
+)
 from shapecheck.named.names import (
     assert_size,
     flatten,
@@ -51,6 +63,9 @@ from shapecheck.named.names import (
 )
 from shapecheck.named.picking import (
     gather,
+    index_add,
+    index_copy,
+    index_fill,
     masked_select,
     nonzero,
     scatter,
@@ -86,11 +101,13 @@ from shapecheck.named.reductions import (
     topk,
     var,
 )
+from shapecheck.named.tensor import NamedTensor
 from shapecheck.runtime.asking.claims import named
 from shapecheck.runtime.errors import hide_frames
 
 __all__ = [
     "Named",
+    "NamedTensor",
     "align",
     "align_as",
     "align_to",
@@ -98,6 +115,7 @@ __all__ = [
     "amax",
     "amin",
     "any",
+    "arange",
     "argmax",
     "argmin",
     "argsort",
@@ -109,12 +127,17 @@ __all__ = [
     "cumprod",
     "cumsum",
     "dot",
+    "empty",
     "expand_as",
     "flatten",
     "flip",
+    "full",
     "gather",
     "get",
     "index",
+    "index_add",
+    "index_copy",
+    "index_fill",
     "log_softmax",
     "logsumexp",
     "mask",
@@ -127,10 +150,15 @@ __all__ = [
     "narrow",
     "nonzero",
     "norm",
+    "ones",
     "op",
     "order",
     "pack",
     "prod",
+    "put",
+    "rand",
+    "randint",
+    "randn",
     "reduce",
     "refine_names",
     "rename",
@@ -152,6 +180,7 @@ __all__ = [
     "unique",
     "unpack",
     "var",
+    "zeros",
 ]
 
 
@@ -159,6 +188,8 @@ class Named:
     """What `shapecheck.named` is: the function that gives names, with the operations in it."""
 
     __call__ = staticmethod(named)
+    NamedTensor = NamedTensor
+    distributions = distributions
     align = staticmethod(align)
     align_as = staticmethod(align_as)
     align_to = staticmethod(align_to)
@@ -166,6 +197,7 @@ class Named:
     amax = staticmethod(amax)
     amin = staticmethod(amin)
     any = staticmethod(any)
+    arange = staticmethod(arange)
     argmax = staticmethod(argmax)
     argmin = staticmethod(argmin)
     argsort = staticmethod(argsort)
@@ -177,12 +209,17 @@ class Named:
     cumprod = staticmethod(cumprod)
     cumsum = staticmethod(cumsum)
     dot = staticmethod(dot)
+    empty = staticmethod(empty)
     expand_as = staticmethod(expand_as)
     flatten = staticmethod(flatten)
     flip = staticmethod(flip)
+    full = staticmethod(full)
     gather = staticmethod(gather)
     get = staticmethod(get)
     index = staticmethod(index)
+    index_add = staticmethod(index_add)
+    index_copy = staticmethod(index_copy)
+    index_fill = staticmethod(index_fill)
     log_softmax = staticmethod(log_softmax)
     logsumexp = staticmethod(logsumexp)
     mask = staticmethod(mask)
@@ -196,10 +233,15 @@ class Named:
     narrow = staticmethod(narrow)
     nonzero = staticmethod(nonzero)
     norm = staticmethod(norm)
+    ones = staticmethod(ones)
     op = staticmethod(op)
     order = staticmethod(order)
     pack = staticmethod(pack)
     prod = staticmethod(prod)
+    put = staticmethod(put)
+    rand = staticmethod(rand)
+    randint = staticmethod(randint)
+    randn = staticmethod(randn)
     reduce = staticmethod(reduce)
     refine_names = staticmethod(refine_names)
     rename = staticmethod(rename)
@@ -221,6 +263,7 @@ class Named:
     unique = staticmethod(unique)
     unpack = staticmethod(unpack)
     var = staticmethod(var)
+    zeros = staticmethod(zeros)
 
 
 class _Module(ModuleType):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
@@ -14,16 +15,23 @@ from shapecheck.named.core import (
     apart_from,
     called,
     carry,
+    given_as,
     meant,
     name_of,
     new_name,
     planned,
     refuse,
+    settled,
 )
+from shapecheck.named.holding import Operand, plain
 from shapecheck.ops.call import as_dim
 from shapecheck.ops.named import naming
 from shapecheck.ops.named import operations as rules
+from shapecheck.ops.named.joins import fitting
 from shapecheck.runtime.naming.facts import value_of
+
+Index: TypeAlias = "int | slice | Sequence[int] | Operand"
+"""What is taken of a dimension."""
 
 
 def order(x: Tensor, *dims: Names) -> Tensor:
@@ -49,6 +57,17 @@ def _ordered(x: Tensor, dims: tuple[Names, ...], missing: str) -> Tensor:
     for first, last in plan.merged:
         found = carry(torch.flatten, found, first, last)
     return found
+
+
+def placed(x: Tensor, plan: Sequence[int | None]) -> Tensor:
+    """Bring axes into an order, with a new one of size 1 for each None."""
+    axes = [at for at in plan if at is not None]
+    if axes != list(range(len(axes))):
+        x = carry(torch.permute, x, axes)
+    for index, at in enumerate(plan):
+        if at is None:
+            x = carry(torch.unsqueeze, x, index)
+    return x
 
 
 def stack(x: Tensor, dims: Names | None = None, /, **new: Names) -> Tensor:
@@ -96,7 +115,14 @@ def split(x: Tensor, dim: Name | None = None, /, **parts: Any) -> Tensor:
     given = tuple([(name, meant(part)) for name, part in parts.items()])
     plan = planned(_split, (x,), meant(dim), given)  # which dynamo of torch 2.11 can't unpack
     found = carry(torch.unflatten, x, plan.at, plan.sizes)
+    if len(plan.names) == len(plan.sizes):
+        settled(found, x, beside(plan.at, len(plan.sizes), x.dim()))
     return called(found, plan.names, plan.old) if plan.names else found
+
+
+def beside(at: int, count: int, rank: int) -> tuple[int | None, ...]:
+    """Return which axes of a tensor are left where one was taken apart, None for each part."""
+    return (*range(at), *(None for _ in range(count)), *range(at + 1, rank))
 
 
 class _Split(NamedTuple):
@@ -149,20 +175,57 @@ def index(x: Tensor, dim: Name | None = None, index: Any = None, /, **at: Any) -
     return _indexed(x, dim, index, at)
 
 
-def _indexed(x: Tensor, dim: Name | None, index: Any, at: dict[str, Any]) -> Tensor:
+def _indexed(x: Tensor, dim: Name | None, index: Any, at: Mapping[str, Any]) -> Tensor:
     given: list[tuple[Name, Any]] = list(at.items())
     if dim is not None:
         given.append((dim, index))
     if not given:
         refuse('write get(x, "b", 0) or get(x, b=0)', "takes a dimension and an index")
+    return taken(x, given)
+
+
+def taken(x: Tensor, given: Sequence[tuple[Name, Any]]) -> Tensor:
+    """Return what stands at indices of dimensions, each behind the name of its dimension."""
     places = [planned(rules.only, (x,), meant(name)) for name, _ in given]
     first = given[0][1]
     if len(places) == 1 and type(first) is int:
         return carry(torch.select, x, places[0], first)
-    subscript: list[Any] = [slice(None)] * x.dim()
-    for place, (_, item) in zip(places, given, strict=True):
-        subscript[place] = item
-    return carry(torch.Tensor.__getitem__, x, tuple(subscript))
+    return carry(torch.Tensor.__getitem__, x, _subscript(x, places, [item for _, item in given]))
+
+
+def _subscript(x: Tensor, places: Sequence[int], items: Sequence[Any]) -> tuple[Any, ...]:
+    found: list[Any] = [slice(None)] * x.dim()
+    for place, item in zip(places, items, strict=True):
+        found[place] = plain(item)
+    return tuple(found)
+
+
+def by_name(at: Any) -> list[tuple[Name, Any]]:
+    """Return what is taken of which dimension, `{"t": 0}`; refuse what doesn't say it."""
+    if not isinstance(at, Mapping) or not at:
+        refuse(f"{given_as(at)} isn't one; write dict(t=0)", "takes an index by name")
+    return list(at.items())
+
+
+def put(x: Tensor, at: Mapping[Any, Index], value: Operand | float) -> Tensor:
+    """Write into `x`, `put(x, {"t": 0}, value)`: at indices of dimensions, as `index` takes them.
+
+    `value` is aligned by its names with what stands there. Returns `x`. Raises `ShapeError` where
+    it has other dimensions.
+    """
+    given = by_name(at)
+    value = plain(value)
+    places = [planned(rules.only, (x,), meant(name)) for name, _ in given]
+    subscript = _subscript(x, places, [item for _, item in given])
+    if isinstance(value, Tensor) and value.dim():
+        part = carry(torch.Tensor.__getitem__, x, subscript)
+        value = placed(value, planned(_fitting, (part, value)))
+    carry(torch.Tensor.__setitem__, x, subscript, value)
+    return x
+
+
+def _fitting(call: Any, part: Any, value: Any) -> Any:
+    return fitting(call, value, part)
 
 
 def unbind(x: Tensor, dim: Name) -> tuple[Tensor, ...]:

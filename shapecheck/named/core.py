@@ -23,6 +23,7 @@ from shapecheck.dims.objects import alone
 from shapecheck.dims.origins import NamedAgain, OfAnotherSize
 from shapecheck.explain import Message
 from shapecheck.hints import Operand
+from shapecheck.named.holding import Holder, all_plain
 from shapecheck.ops import UNKNOWN, Call, Other
 from shapecheck.ops.saying import PYTHONS, said
 from shapecheck.runtime.compiling import names_in_trace
@@ -33,6 +34,7 @@ from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.facts import ValueFacts, value_of
 from shapecheck.runtime.naming.lookup import kept
 from shapecheck.runtime.naming.mode import thread_mode
+from shapecheck.runtime.naming.op_errors import Spelled, syntax_of
 from shapecheck.runtime.naming.outcomes import Outcomes
 from shapecheck.runtime.naming.records import Record, apart, record
 from shapecheck.runtime.source import Place, call_label, told_at_users_line, user_place
@@ -148,7 +150,7 @@ def planned_at_trace(
 
 def _key(head: Any, records: Sequence[Any], tensors: Sequence[Any]) -> Hashable:
     with DisableTorchFunction():
-        sizes = [getattr(tensor, "shape", None) for tensor in tensors]
+        sizes = [x.shape if isinstance(x, torch.Tensor) else None for x in tensors]
     return (*head, *(s if r is None else r for r, s in zip(records, sizes, strict=True)))
 
 
@@ -184,16 +186,20 @@ def _planned(
 
 def tensor_only(given: object) -> None:
     """Refuse what is no tensor. Raises `ShapeError`."""
+    if isinstance(given, Holder):
+        refuse("a NamedTensor is given; write .tensor, or call its method", "takes a plain tensor")
     if not isinstance(given, torch.Tensor):
         refuse(f"{given_as(given)} isn't one", "takes a tensor")
 
 
-def tensors_only(given: Any) -> None:
-    """Refuse what is no list of tensors. Raises `ShapeError`."""
+def tensors_only(given: Any) -> list[torch.Tensor]:
+    """Return the tensors of a list; refuse what is none. Raises `ShapeError`."""
     if not isinstance(given, Sequence) or isinstance(given, str | bytes):
         refuse(f"{given_as(given)} isn't one", "takes a list of tensors")
-    for one in given:
+    found = all_plain(given)
+    for one in found:
         tensor_only(one)
+    return found
 
 
 def function_only(given: object) -> None:
@@ -236,28 +242,40 @@ def _speaks_of(given: Any, merged: Composite) -> bool:
 
 def label_at(place: Place | None) -> str:
     """Return the operation as the user calls it."""
+    return _spelled(place)[0]
+
+
+def _spelled(place: Place | None) -> Spelled:
+    """Return the operation as the user writes it, and the expressions of its operands."""
     frame = sys._getframe(1)
-    name = ""
+    name, is_method = "", False
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
-        name, frame = frame.f_code.co_name, frame.f_back
-    return call_label(place, name)
+        name, is_method = frame.f_code.co_name, frame.f_code.co_filename == _METHODS
+        frame = frame.f_back
+    node = None if place is None else place.node
+    if not isinstance(node, ast.Call):
+        return syntax_of(node) or (name, [])
+    given: list[tuple[str, ast.expr | None]] = [("argument", one) for one in node.args]
+    if is_method and isinstance(node.func, ast.Attribute):
+        given = [("tensor", node.func.value), *given]
+    return call_label(place, name), given
 
 
 _OURS: Final = str(Path(__file__).parent)
+_METHODS: Final = str(Path(__file__).with_name("tensor.py"))
 
 
 def _error(refused: Mismatch, shapes: Sequence[Shape], place: Place | None) -> ShapeError:
-    label = label_at(place)
-    nodes = place.node.args if place is not None and isinstance(place.node, ast.Call) else []
+    label, nodes = _spelled(place)
     operands = []
     for index, shape in enumerate(shapes):
-        node = nodes[index] if index < len(nodes) and len(shapes) < len(nodes) + 1 else None
+        role, node = nodes[index] if len(shapes) <= len(nodes) else ("argument", None)
         text = since = None
         if node is not None and not isinstance(node, (ast.Starred, ast.List, ast.Tuple)):
             text = ast.unparse(node)
             if place is not None and isinstance(node, ast.Name):
                 since = place.since(node.id)
-        operands.append(Operand("argument", Tensor(shape), text, since))
+        operands.append(Operand(role, Tensor(shape), text, since))
     message = explain.operation(label, refused.problem, operands)
     return ShapeError(message, state.here.names, None if place is None else str(place))
 

@@ -10,6 +10,7 @@ parameters, and a value that is scored is brought into their order by its own.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -19,12 +20,13 @@ from torch import Tensor
 
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Sym
+from shapecheck.named.axes import placed
 from shapecheck.named.core import called, planned, record_of
-from shapecheck.named.joining import placed
+from shapecheck.named.holding import Operand, plain
 from shapecheck.ops import RULES, Call
 from shapecheck.ops.call import as_tensor
 from shapecheck.ops.math.distributions import Form, form
-from shapecheck.ops.named.distributions import scoring, unused
+from shapecheck.ops.named.distributions import laid, scoring, unused
 from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming.call_names import state
 from shapecheck.runtime.naming.records import apart, record
@@ -53,6 +55,10 @@ class Distribution:
         self._batch, self._event, self._values = batch, event, values
         self._axis = axis
 
+    def __repr__(self) -> str:
+        batch, event = (" ".join(map(str, dims)) for dims in (self._batch, self._event))
+        return f'{type(self.base).__name__}(batch "{batch}", event "{event}")'
+
     @property
     def batch_names(self) -> tuple[str | None, ...]:
         """The names of the batch's dimensions."""
@@ -72,18 +78,19 @@ class Distribution:
         """Draw samples that have gradients: `rsample(samples=20)`."""
         return self._drawn(self.base.rsample, sizes)
 
-    def log_prob(self, value: Tensor) -> Tensor:
+    def log_prob(self, value: Operand) -> Tensor:
         """Return the logarithm of the density at a value, which is aligned by its names.
 
-        Raises `ShapeError` where the value's names aren't those of the distribution.
+        It may lack dimensions of the batch, and is the same along them then. Raises `ShapeError`
+        where the value's names aren't those of the distribution.
         """
         return self._scored(self.base.log_prob, value)
 
-    def cdf(self, value: Tensor) -> Tensor:
+    def cdf(self, value: Operand) -> Tensor:
         """Return the cumulative density at a value, which is aligned by its names."""
         return self._scored(self.base.cdf, value)
 
-    def icdf(self, value: Tensor) -> Tensor:
+    def icdf(self, value: Operand) -> Tensor:
         """Return the inverse of the cumulative density, of a value aligned by its names."""
         return self._scored(self.base.icdf, value)
 
@@ -110,7 +117,8 @@ class Distribution:
         self._named(found, (*sizes.values(), *self._batch, *self._event))
         return called(found, tuple(enumerate(sizes)))
 
-    def _scored(self, score: Any, value: Tensor) -> Tensor:
+    def _scored(self, score: Any, value: Operand) -> Tensor:
+        value = plain(value)
         dims, plan = planned(_scored, (value,), self._batch, self._event)
         known = record_of(value)
         found = score(placed(value, plan))
@@ -142,9 +150,12 @@ def _scored(
 def make(cls: type[torch.distributions.Distribution], *args: Any, **kwargs: Any) -> Distribution:
     """Return a distribution of torch's of parameters with names.
 
-    They are tensors, or distributions with names. Raises `ShapeError` where the names of the
-    parameters contradict each other.
+    They are tensors, or distributions with names. Tensors are laid on the one that has the names
+    of all. Raises `ShapeError` where the names of the parameters contradict each other.
     """
+    args = tuple(map(plain, args))
+    kwargs = {name: plain(one) for name, one in kwargs.items()}
+    args, kwargs = _in_order(cls, args, kwargs)
     given = (*args, *kwargs.values())
     tensors = [one for one in given if isinstance(one, Tensor)]
     found = planned(_extents, tensors, cls.__name__, tuple(map(_told, args)), _pairs(kwargs))
@@ -209,21 +220,47 @@ def _pairs(kwargs: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     return tuple((name, _told(value)) for name, value in kwargs.items())
 
 
+def _in_order(
+    cls: type[torch.distributions.Distribution], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return parameters in the order of the one that has all their names."""
+    tensors = [one for one in (*args, *kwargs.values()) if isinstance(one, Tensor)]
+    if len(tensors) < 2:
+        return args, kwargs
+    plans = planned(_laid, tensors, cls.__name__, tuple(map(_told, args)), _pairs(kwargs))
+    if not plans:
+        return args, kwargs
+    bound = inspect.signature(cls).bind(*args, **kwargs)
+    for name, plan in plans.items():
+        bound.arguments[name] = placed(bound.arguments[name], plan)
+    return bound.args, bound.kwargs
+
+
+def _laid(call: Call, *given: Any) -> Mapping[str, tuple[int | None, ...]]:
+    attrs = _described(*given)
+    return {} if attrs is None else laid(call, attrs)
+
+
 def _extents(call: Call, *given: Any) -> tuple[tuple[DimExpr, ...], ...]:
     """Return the dimensions of a distribution's batch, of its events, and of its parameters' axis.
 
     The last is that which samples are indices into.
     """
+    attrs = _described(*given)
+    if attrs is None:
+        return (), (), ()
+    found = form(call, attrs)
+    return tuple(part.known or () for part in (found.batch, found.event, found.axis))
+
+
+def _described(*given: Any) -> dict[str, Any] | None:
+    """Return what rules see of a distribution that is made of tensors of some shapes."""
     *shapes, name, args, pairs = given
     left = iter(Known(shape) for shape in shapes)
     filled = [_filled(arg, left) for arg in args]
     named = {key: _filled(value, left) for key, value in pairs}
     described = table().lookup_class(f"{_HOME}.{name}")
-    attrs = None if described is None else described.construct(filled, named)
-    if attrs is None:
-        return (), (), ()
-    found = form(call, attrs)
-    return tuple(part.known or () for part in (found.batch, found.event, found.axis))
+    return None if described is None else described.construct(filled, named)
 
 
 def _filled(told: Any, left: Iterator[Known]) -> Any:

@@ -23,7 +23,7 @@ from shapecheck.named.core import (
 from shapecheck.ops.named import functions as rules
 
 
-def op(x: Tensor, *functions: Callable[..., Any], **new: Name) -> Any:
+def op(x: Tensor, /, *functions: Callable[..., Any], **new: Name) -> Any:
     """Apply functions one after the other, and name dimensions of the result.
 
         op(x, self.conv, F.relu, c2="c")

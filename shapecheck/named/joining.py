@@ -8,25 +8,28 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from shapecheck.named.axes import placed
 from shapecheck.named.core import Name, Names, called, carry, meant, new_name, planned, tensors_only
+from shapecheck.named.holding import Holder, Operand, plain
 from shapecheck.ops.named import joins as rules
 from shapecheck.ops.named.naming import fresh
 from shapecheck.ops.named.operations import only
 
 
-def dot(x: Tensor, y: Tensor, dim: Names) -> Tensor:
+def dot(x: Tensor, y: Operand, dim: Names) -> Tensor:
     """Multiply two tensors and sum over dimensions that both have: `dot(q, k, "d")`.
 
     Other names that they share are batched. The result has the dimensions of `x` that are left,
     then those of `y`. Raises `ShapeError` where one of them lacks a dimension.
     """
+    y = plain(y)
     return carry(torch.einsum, planned(_product, (x, y), meant(dim)), x, y)
 
 
-def contract(tensors: Sequence[Tensor], dim: Names) -> Tensor:
+def contract(tensors: Sequence[Operand], dim: Names) -> Tensor:
     """Multiply any number of tensors and sum over dimensions that all of them have."""
-    tensors_only(tensors)
-    return carry(torch.einsum, planned(_product, tensors, meant(dim)), *tensors)
+    given = tensors_only(tensors)
+    return carry(torch.einsum, planned(_product, given, meant(dim)), *given)
 
 
 def _product(call: Any, *shapes_and_dim: Any) -> str | None:
@@ -36,22 +39,22 @@ def _product(call: Any, *shapes_and_dim: Any) -> str | None:
     return None if plan is None else plan.equation
 
 
-def cat(tensors: Sequence[Tensor], dim: Name) -> Tensor:
+def cat(tensors: Sequence[Operand], dim: Name) -> Tensor:
     """Put tensors one behind the other along a dimension: `cat([x, y], "t")`.
 
     Their other dimensions are brought into the order of the first tensor's. Raises `ShapeError`
     where one lacks a dimension.
     """
-    tensors_only(tensors)
-    orders, axis = planned(_join, tensors, meant(dim))
-    return carry(torch.cat, _in_order(tensors, orders), axis)
+    given = tensors_only(tensors)
+    orders, axis = planned(_join, given, meant(dim))
+    return carry(torch.cat, _in_order(given, orders), axis)
 
 
-def stack_new(tensors: Sequence[Tensor], name: Name) -> Tensor:
+def stack_new(tensors: Sequence[Operand], name: Name) -> Tensor:
     """Put tensors beside each other along a new dimension, which stands in front."""
-    tensors_only(tensors)
-    (orders,) = planned(_beside, tensors, new_name(name))
-    return called(carry(torch.stack, _in_order(tensors, orders), 0), ((0, name),))
+    given = tensors_only(tensors)
+    (orders,) = planned(_beside, given, new_name(name))
+    return called(carry(torch.stack, _in_order(given, orders), 0), ((0, name),))
 
 
 def _join(call: Any, *shapes_and_dim: Any) -> Any:
@@ -79,19 +82,20 @@ def _in_order(tensors: Sequence[Tensor], orders: Any) -> Sequence[Tensor]:
     return [x if axes is None else carry(torch.permute, x, axes) for x, axes in pairs]
 
 
-def align_as(x: Tensor, other: Tensor) -> Tensor:
+def align_as(x: Tensor, other: Operand) -> Tensor:
     """Bring the dimensions of `x` into the order of `other`'s, with a 1 for each it hasn't.
 
     Raises `ShapeError` where `other` lacks one.
     """
-    return placed(x, planned(rules.onto, (x, other)))
+    return placed(x, planned(rules.onto, (x, plain(other))))
 
 
-def expand_as(x: Tensor, other: Tensor) -> Tensor:
+def expand_as(x: Tensor, other: Operand) -> Tensor:
     """Repeat `x` along the dimensions of `other` that it hasn't, in the order of `other`'s.
 
     The result is a view. Raises `ShapeError` where `other` lacks a dimension of `x`.
     """
+    other = plain(other)
     return carry(torch.Tensor.expand_as, align_as(x, other), other)
 
 
@@ -103,10 +107,11 @@ def align_to(x: Tensor, *dims: Names) -> Tensor:
     return placed(x, planned(rules.along, (x,), meant(dims)))
 
 
-def align(*tensors: Tensor) -> tuple[Tensor, ...]:
+def align(*tensors: Operand) -> tuple[Tensor, ...]:
     """Bring tensors into one order of all their dimensions, so that they broadcast by name."""
-    plans = planned(_union, tensors)
-    return tuple(placed(x, plan) for x, plan in zip(tensors, plans, strict=True))
+    given = tensors_only(tensors)
+    plans = planned(_union, given)
+    return tuple(placed(x, plan) for x, plan in zip(given, plans, strict=True))
 
 
 def _union(call: Any, *shapes: Any) -> Any:
@@ -114,17 +119,7 @@ def _union(call: Any, *shapes: Any) -> Any:
     return None if whole is None else [rules.onto(call, shape, whole) for shape in shapes]
 
 
-def placed(x: Tensor, plan: Sequence[int | None]) -> Tensor:
-    """Bring axes into an order, with a new one of size 1 for each None."""
-    axes = [at for at in plan if at is not None]
-    if axes != list(range(len(axes))):
-        x = carry(torch.permute, x, axes)
-    for index, at in enumerate(plan):
-        if at is None:
-            x = carry(torch.unsqueeze, x, index)
-    return x
-
-
-def masked_fill(x: Tensor, mask: Tensor, value: float | Tensor) -> Tensor:
+def masked_fill(x: Tensor, mask: Operand, value: float | Operand) -> Tensor:
     """Put a value where a mask is true; the mask is aligned with `x` by its names."""
-    return carry(torch.masked_fill, x, align_as(mask, x), value)
+    put = plain(value) if isinstance(value, Holder) else value
+    return carry(torch.masked_fill, x, align_as(plain(mask), x), put)

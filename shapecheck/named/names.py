@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapecheck.named.axes import merged
+from shapecheck.named.axes import beside, merged
 from shapecheck.named.core import (
     Name,
     Names,
@@ -17,6 +17,7 @@ from shapecheck.named.core import (
     meant,
     new_name,
     planned,
+    settled,
     tensor_only,
     unnamed,
 )
@@ -49,7 +50,7 @@ def _view(x: Tensor, names: tuple[tuple[int, Name], ...]) -> Tensor:
     return called(unnamed(torch.Tensor.view_as, x, x), names, like=x)
 
 
-def assert_size(x: Tensor, **sizes: int) -> Tensor:
+def assert_size(x: Tensor, /, **sizes: int) -> Tensor:
     """Check the sizes of dimensions, `assert_size(x, c=20)`, and return `x`.
 
     Raises `ShapeError` where one is another.
@@ -102,6 +103,7 @@ def unflatten(x: Tensor, dim: Name, sizes: Sequence[tuple[str, int]]) -> Tensor:
     """Take a dimension apart into (name, size) pairs: `unflatten(x, "f", [("c", 2), ("h", 3)])`."""
     plan = planned(_unflatten, (x,), meant(dim), meant(sizes))
     found = carry(torch.unflatten, x, plan.at, [size for _, size in sizes])
+    settled(found, x, beside(plan.at, len(sizes), x.dim()))
     return called(found, tuple(enumerate(plan.names, plan.at)))
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 import shapecheck.dims as dims
+from shapecheck.named.axes import placed
 from shapecheck.named.core import (
     Name,
     Names,
@@ -20,29 +21,34 @@ from shapecheck.named.core import (
     settled,
     tensor_only,
 )
-from shapecheck.named.joining import align_as, placed
+from shapecheck.named.holding import Holder, Operand, plain
+from shapecheck.named.joining import align_as
 from shapecheck.ops.named import picking as rules
 from shapecheck.ops.named.naming import fresh
 from shapecheck.shapes import Shape
 
 
-def gather(x: Tensor, dim: Name, index: Tensor, name: Name) -> Tensor:
+def gather(x: Tensor, dim: Name, index: Operand, name: Name) -> Tensor:
     """Take elements along a dimension, `gather(x, "t", index, "k")`: at `index`, which has `k`.
 
     The result has `k` in the place of `t`. Of the other dimensions of `x` the index may lack any:
     it is the same along them. Raises `ShapeError` where it has others.
     """
+    index = plain(index)
     aim = planned(_aim, (x, index), meant(dim), new_name(name))
     found = carry(torch.gather, x, aim.at, _laid(index, x, aim, 0))
     return called(settled(found, x, aim.kept), ((aim.at, name),))
 
 
-def scatter(x: Tensor, dim: Name, index: Tensor, source: Tensor | float, name: Name) -> Tensor:
+def scatter(x: Tensor, dim: Name, index: Operand, source: Operand | float, name: Name) -> Tensor:
     """Put elements in along a dimension, `scatter(x, "t", index, source, "k")`: at `index`.
 
     `index` and `source`, or a number, have `k` in the place of `t`. They may lack any of the other
     dimensions of `x`. Raises `ShapeError` where they have others.
     """
+    index = plain(index)
+    if isinstance(source, Holder):
+        source = source.tensor
     if not isinstance(source, Tensor):
         aim = planned(_aim, (x, index), meant(dim), new_name(name))
         return carry(torch.scatter, x, aim.at, _laid(index, x, aim, 0), source)
@@ -64,12 +70,48 @@ def _laid(given: Tensor, x: Tensor, aim: rules.Aim, which: int) -> Tensor:
     return carry(torch.Tensor.expand, found, sizes)
 
 
-def masked_select(x: Tensor, mask: Tensor, name: Name) -> Tensor:
+def index_fill(x: Tensor, dim: Name, index: Operand, value: float) -> Tensor:
+    """Put a number in at indices along a dimension, `index_fill(x, "t", i, 0.0)`."""
+    index = plain(index)
+    at = planned(_rows, (x, index), meant(dim)).at
+    return carry(torch.index_fill, x, at, index, value)
+
+
+def index_add(x: Tensor, dim: Name, index: Operand, source: Operand, *, alpha: float = 1) -> Tensor:
+    """Add rows at indices along a dimension, `index_add(x, "t", i, source)`.
+
+    `source` has the index's dimension in the place of `t`; it may lack others of `x`. Raises
+    `ShapeError` where it has more.
+    """
+    index, rows, at = _indexed(x, dim, index, source)
+    return carry(torch.index_add, x, at, index, rows, alpha=alpha)
+
+
+def index_copy(x: Tensor, dim: Name, index: Operand, source: Operand) -> Tensor:
+    """Put rows in at indices along a dimension, where `index_add` adds them."""
+    index, rows, at = _indexed(x, dim, index, source)
+    return carry(torch.index_copy, x, at, index, rows)
+
+
+def _indexed(x: Tensor, dim: Name, index: Operand, source: Operand) -> tuple[Tensor, Tensor, int]:
+    index, source = plain(index), plain(source)
+    aim = planned(_rows, (x, index, source), meant(dim))
+    found = _laid(source, x, aim, 1)
+    return index, found, aim.at
+
+
+def _rows(call: Any, shape: Any, *given: Any) -> Any:
+    """Return where an index of rows points, and how rows are laid on a tensor."""
+    *shapes, dim = given
+    return rules.rows(call, shape, tuple(shapes), dim)
+
+
+def masked_select(x: Tensor, mask: Operand, name: Name) -> Tensor:
     """Take the elements where a mask is true, one behind the other in a dimension of a new name.
 
     The mask is aligned with `x` by its names. Raises `ShapeError` where it has others.
     """
-    aligned = align_as(mask, x)
+    aligned = align_as(plain(mask), x)
     planned(_alone, (), new_name(name))
     return called(carry(torch.masked_select, x, aligned), ((0, name),))
 

@@ -19,7 +19,8 @@ from shapecheck.ops.named import operations as rules
 Pair = tuple[Tensor, Tensor]
 
 
-def _axis(x: Tensor, dim: Name) -> Any:
+def axis(x: Tensor, dim: Name) -> Any:
+    """Return which axis a name means."""
     return planned(rules.only, (x,), meant(dim))
 
 
@@ -35,8 +36,8 @@ def _picked(
 ) -> Pair:
     """Return what a function picks over a dimension, and where that is."""
     if fill is None:
-        return carry(function, x, _axis(x, dim), keepdim)
-    return reduced(function, fill, x, dim, _axis(x, dim), keepdim)
+        return carry(function, x, axis(x, dim), keepdim)
+    return reduced(function, fill, x, dim, axis(x, dim), keepdim)
 
 
 def _spread(x: Tensor, dim: Names | None, keepdim: bool, correction: float) -> Tensor | None:
@@ -114,7 +115,7 @@ def norm(x: Tensor, dim: Names | None = None, keepdim: bool = False, *, p: float
 
 def prod(x: Tensor, dim: Name, keepdim: bool = False) -> Tensor:
     """Multiply over a dimension."""
-    return reduced(torch.prod, 1.0, x, dim, _axis(x, dim), keepdim)
+    return reduced(torch.prod, 1.0, x, dim, axis(x, dim), keepdim)
 
 
 def max(x: Tensor, dim: Name, keepdim: bool = False) -> Pair:
@@ -134,48 +135,48 @@ def median(x: Tensor, dim: Name, keepdim: bool = False) -> Pair:
 
 def argmax(x: Tensor, dim: Name, keepdim: bool = False) -> Tensor:
     """Return where the largest elements over a dimension are."""
-    return reduced(torch.argmax, "lowest", x, dim, _axis(x, dim), keepdim)
+    return reduced(torch.argmax, "lowest", x, dim, axis(x, dim), keepdim)
 
 
 def argmin(x: Tensor, dim: Name, keepdim: bool = False) -> Tensor:
     """Return where the smallest elements over a dimension are."""
-    return reduced(torch.argmin, "highest", x, dim, _axis(x, dim), keepdim)
+    return reduced(torch.argmin, "highest", x, dim, axis(x, dim), keepdim)
 
 
 def softmax(x: Tensor, dim: Name) -> Tensor:
     """Return the softmax along a dimension."""
-    found = reduced(torch.softmax, "lowest", x, dim, _axis(x, dim))
+    found = reduced(torch.softmax, "lowest", x, dim, axis(x, dim))
     return filled(found, dim, 0.0)
 
 
 def log_softmax(x: Tensor, dim: Name) -> Tensor:
     """Return the logarithm of the softmax along a dimension."""
-    return reduced(torch.log_softmax, "lowest", x, dim, _axis(x, dim))
+    return reduced(torch.log_softmax, "lowest", x, dim, axis(x, dim))
 
 
 def cumsum(x: Tensor, dim: Name) -> Tensor:
     """Return the running sums along a dimension."""
-    return carry(torch.cumsum, x, _axis(x, dim))
+    return carry(torch.cumsum, x, axis(x, dim))
 
 
 def cumprod(x: Tensor, dim: Name) -> Tensor:
     """Return the running products along a dimension."""
-    return carry(torch.cumprod, x, _axis(x, dim))
+    return carry(torch.cumprod, x, axis(x, dim))
 
 
 def sort(x: Tensor, dim: Name, descending: bool = False) -> Pair:
     """Return the elements sorted along a dimension, and where they were."""
-    return carry(torch.sort, x, _axis(x, dim), descending)
+    return carry(torch.sort, x, axis(x, dim), descending)
 
 
 def argsort(x: Tensor, dim: Name, descending: bool = False) -> Tensor:
     """Return the order of the elements along a dimension."""
-    return carry(torch.argsort, x, _axis(x, dim), descending)
+    return carry(torch.argsort, x, axis(x, dim), descending)
 
 
 def topk(x: Tensor, k: int, dim: Name, largest: bool = True) -> Pair:
     """Return the `k` largest elements along a dimension, and where they were."""
-    return carry(torch.topk, x, k, _axis(x, dim), largest)
+    return carry(torch.topk, x, k, axis(x, dim), largest)
 
 
 def flip(x: Tensor, dim: Names) -> Tensor:
@@ -185,4 +186,4 @@ def flip(x: Tensor, dim: Names) -> Tensor:
 
 def roll(x: Tensor, shifts: int, dim: Name) -> Tensor:
     """Shift the elements along a dimension."""
-    return carry(torch.roll, x, shifts, _axis(x, dim))
+    return carry(torch.roll, x, shifts, axis(x, dim))

@@ -296,12 +296,17 @@ def call_label(place: Place | None, default: str) -> str:
     node = place.node if place is not None else None
     if place is None or not isinstance(node, ast.Call) or _passes_on(place.code, node):
         return default
-    owner: ast.expr = node.func
+    return spelled(node.func) or default
+
+
+def spelled(function: ast.expr) -> str | None:
+    """Return a function as it is called by: a path in full, or a method's name; None for others."""
+    owner = function
     while isinstance(owner, ast.Attribute):
         owner = owner.value
     if isinstance(owner, ast.Name):
-        return ast.unparse(node.func)
-    return node.func.attr if isinstance(node.func, ast.Attribute) else default
+        return ast.unparse(function)
+    return function.attr if isinstance(function, ast.Attribute) else None
 
 
 def return_place(function: object) -> tuple[Place | None, list[str]]:

@@ -164,6 +164,10 @@ class Definition:
     line: int
 
 
+ELEMENTWISE: Final = "_elementwise"
+"""The file that has all elementwise ops, and no others."""
+
+
 class Table:
     """All signatures below some folders, by dotted name.
 
@@ -217,6 +221,11 @@ class Table:
     def is_property(self, name: str) -> bool:
         """Whether a name is an attribute that is read without a call."""
         return name in self.flagged("property")
+
+    def is_elementwise(self, name: str) -> bool:
+        """Whether an op is one of the elements alone, so that no axis matters to it."""
+        found = self.definitions(name)
+        return bool(found) and found[0].path.stem == ELEMENTWISE and "Axis[" not in found[0].text
 
     def flagged(self, flag: str) -> Set[str]:
         """Return the dotted names of all functions and methods of which a flag is said."""

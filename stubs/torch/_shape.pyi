@@ -195,3 +195,13 @@ def unfold_copy(input: Any, dimension: int, size: int, step: int) -> Rule["unfol
 @inplace
 @example("x: 12 | x, (3, 4), (4, 1)", "as_strided")
 def as_strided(input: T[Tensor, ...], size: Any, stride: Any, storage_offset: int = None) -> T[Tensor, Sizes[size]]: ...
+
+# Real and imaginary parts as an axis ------------------------------------------------------------------
+
+@method
+@example("x: Complex b t | x")
+def view_as_real(input: Any) -> Rule["view_as_real"]: ...
+
+@method
+@example("x: b t 2 | x")
+def view_as_complex(input: Any) -> Rule["view_as_complex"]: ...

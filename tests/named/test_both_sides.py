@@ -89,6 +89,11 @@ FORMS: dict[str, list[str]] = {
     "amax": ['named.amax(x, "t d")', "named.amax(x)", "named.amax(X, [T, D], keepdim=True)"],
     "amin": ['named.amin(x, dim="t")', "named.amin(x, AXES)"],
     "any": ['named.any(m, "b")', 'named.any(m, ["b"], True)'],
+    "arange": [
+        "named.arange(q=4)",
+        'named.arange({"q": 4}, start=1, step=2)',
+        "named.arange({S: 5})",
+    ],
     "argmax": ['named.argmax(x, "t")', "named.argmax(X, T, keepdim=True)"],
     "argmin": ["named.argmin(x, AXIS)", "named.argmin(X, D)"],
     "argsort": ['named.argsort(x, "t", descending=True)', "named.argsort(X, T)"],
@@ -125,6 +130,7 @@ FORMS: dict[str, list[str]] = {
         "named.dot(X, Y, [D, B])",
         "named.dot(x, y, config.axis)",
     ],
+    "empty": ["named.empty(q=4, r=2)", 'named.empty({"q": 4}, dtype=torch.long)'],
     "expand_as": ["named.expand_as(m, x)", "named.expand_as(named.get(X, T, 0), X)"],
     "flatten": [
         'named.flatten(x, "t d", "f")',
@@ -133,6 +139,7 @@ FORMS: dict[str, list[str]] = {
         'named.flatten(X, (T, D), "f")',
     ],
     "flip": ['named.flip(x, "t b")', "named.flip(x, AXES)", "named.flip(X, [T, D])"],
+    "full": ['named.full({"q": 4}, 0.5)', "named.full(fill_value=1, q=4)"],
     "gather": [
         'named.gather(x, "t", named(i[:3], "n2"), "n2")',
         'named.gather(x, "d", i, "n")',
@@ -157,6 +164,15 @@ FORMS: dict[str, list[str]] = {
         "named.index(X, T, i)",
         'named.index(x, "d", torch.tensor([0, 1]))',
     ],
+    "index_add": [
+        'named.index_add(x, "t", i, named(torch.rand(7, 4), "n d"))',
+        "named.index_add(X, T, i, named(torch.rand(7), 'n'), alpha=2)",
+    ],
+    "index_copy": [
+        'named.index_copy(x, "d", i, named(torch.rand(2, 7), "b n"))',
+        "named.index_copy(x, dim='d', index=i, source=named(torch.rand(7), 'n'))",
+    ],
+    "index_fill": ['named.index_fill(x, "t", i, 0.0)', "named.index_fill(X, T, i, value=1)"],
     "log_softmax": ['named.log_softmax(x, "t")', "named.log_softmax(X, D)"],
     "logsumexp": ['named.logsumexp(x, "t d")', "named.logsumexp(X, (T,), keepdim=True)"],
     "mask": ["named.mask(Z, Time.with_lengths(lengths))"],
@@ -179,6 +195,7 @@ FORMS: dict[str, list[str]] = {
     "narrow": ['named.narrow(x, "t", 0, 2)', "named.narrow(X, D, start=at, length=2)"],
     "nonzero": ['named.nonzero(m, "n2", "axes")', "named.nonzero(X, Dim('n2'), axes='axes')"],
     "norm": ["named.norm(x)", 'named.norm(x, "d", p=1)', "named.norm(X, [D, T])"],
+    "ones": ['named.ones({"q": 4, "r": 2})', "named.ones({S: 5, T: 3})"],
     "op": [
         "named.op(x, F.relu, torch.sigmoid)",
         "named.op(x, lambda x: x.mT)",
@@ -217,6 +234,16 @@ FORMS: dict[str, list[str]] = {
     ],
     "pack": ["named.pack(Z, Time.with_lengths(lengths)).data"],
     "prod": ['named.prod(x, "t")', "named.prod(X, T, keepdim=True)"],
+    "put": [
+        'named.put(x, {"t": 0}, 1.0)',
+        'named.put(x, {"t": 0, "d": slice(1, None)}, named.get(x, t=1, d=0))',
+        'named.put(x, {"t": slice(1, None)}, named.index(x, t=slice(0, -1)))',
+        'named.put(x, {"d": i}, named(torch.rand(7, 3), "n t"))',
+        "named.put(X, {T: 0}, named.get(X, T, 1))",
+    ],
+    "rand": ["named.rand(q=4, r=2)", "named.rand(**{'q': 4})"],
+    "randint": ['named.randint({"q": 4}, 0, 10)', "named.randint(high=3, q=4)"],
+    "randn": ['named.randn({"q": 4}, dtype=torch.float64)', "named.randn(b=2, q=4)"],
     "reduce": [
         'named.reduce(x, lambda x: x.sum(1), "t")',
         'named.reduce(x, lambda x: x.sum((1, 2)), "t d")',
@@ -317,6 +344,7 @@ FORMS: dict[str, list[str]] = {
         "named.unique(X, name=Dim('n2'), dim=T)[0]",
     ],
     "unpack": ['named.unpack(named.pack(Z, TIME := Time.with_lengths(lengths)), TIME, B, "e")'],
+    "zeros": ['named.zeros({"q": 4, "r": 2})', "named.zeros(q=4)", "named.zeros({})"],
     "var": ['named.var(x, "b")', "named.var(X, (T, D), keepdim=True)"],
 }
 
@@ -333,25 +361,36 @@ WRONG: dict[str, str] = {
     "align": "named.align(x, torch.rand(3))",
     "align_as": "named.align_as(x, m)",
     "align_to": 'named.align_to(x, "d t")',
+    "arange": "named.arange(q=4, r=2)",
     "assert_size": 'named.assert_size(named(torch.rand(2, 3), "p q"), q=5)',
     "augment": 'named.augment(i, lambda i: i.float(), "e")',
     "cat": 'named.cat([x, y], "t")',
     "chunk": 'named.chunk(x, 2, "q")',
     "contract": 'named.contract((x, y), "t")',
     "dot": "named.dot(X, Y, T)",
+    "empty": 'named.empty({"q": "r"})',
     "expand_as": "named.expand_as(x, m)",
     "flatten": 'named.flatten(x, "t d", "b")',
+    "full": "named.full([2, 3], 0.5)",
     "gather": 'named.gather(x, "d", y, "s")',
     "get": "named.get(X, S, 0)",
     "index": "named.index(x, q=i)",
+    "index_add": 'named.index_add(x, "t", i, m)',
+    "index_copy": 'named.index_copy(x, "t", x, y)',
+    "index_fill": 'named.index_fill(x, "q", i, 0.0)',
     "mask": "named.mask(x, Time.with_lengths(lengths))",
     "masked_fill": "named.masked_fill(m, x > 0, 0.0)",
     "masked_select": 'named.masked_select(m, x > 0, "n2")',
     "narrow": 'named.narrow(x, "q", 0, 1)',
     "nonzero": 'named.nonzero(x, "n2", "n2")',
+    "ones": "named.ones(q=1.5)",
     "op": 'named.op(x, net, e="q")',
     "order": 'named.order(x, "b d")',
     "pack": "named.pack(x, Time.with_lengths(lengths))",
+    "put": 'named.put(x, {"t": 0}, m)',
+    "rand": 'named.rand({"q r": 2})',
+    "randint": "named.randint({1: 2}, 3)",
+    "randn": 'named.randn("q")',
     "reduce": 'named.reduce(x, lambda x: x.sum(1), "d")',
     "refine_names": 'named.refine_names(x, "b", "d", None)',
     "rename": 'named.rename(x, b="t")',
@@ -360,6 +399,7 @@ WRONG: dict[str, str] = {
     "stack_new": 'named.stack_new([x, y], "n2")',
     "topk": 'named.topk(x, 2, "q")',
     "tril": 'named.tril(x, "t")',
+    "zeros": 'named.zeros({"q": 2}, q=3)',
     "triu": 'named.triu(x, "t q")',
     "unique": 'named.unique(x, "b", "t")',
     "unflatten": 'named.unflatten(named(torch.rand(2, 4), "p q"), "q", [("u", 3), ("v", 2)])',
@@ -403,6 +443,6 @@ def test_both_sides_say_the_same_of_a_wrong_call(name: str) -> None:
 
 
 def test_every_function_is_there() -> None:
-    functions = sorted(set(named.__all__) - {"Named"})
+    functions = sorted(name for name in named.__all__ if name.islower())
     assert sorted(FORMS) == functions
     assert sorted(WRONG) == functions

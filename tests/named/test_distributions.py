@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from seeding import seed
@@ -92,3 +94,55 @@ def test_inside_of_a_decorated_function() -> None:
         return named.mean(z, "samples")
 
     assert reparameterize(torch.rand(5, 3), torch.rand(5, 3) + 0.1).shape == (5, 3)
+
+
+@pytest.mark.parametrize(
+    "std",
+    [
+        named.rand(z=3, b=2),
+        named.rand(b=2),
+        named.rand(z=3),
+        named.NamedTensor.rand(z=3, b=2),
+        torch.rand(2, 3),
+        torch.rand(3),
+        0.5,
+    ],
+)
+def test_parameters_meet_by_name(std: Any) -> None:
+    mean = named(torch.arange(6.0).view(2, 3), "b z")
+    normal = distributions.Normal(mean, std)
+    assert normal.batch_names == ("b", "z")
+    torch.testing.assert_close(normal.mean, mean)
+
+
+def test_the_first_parameter_may_be_the_shorter_one() -> None:
+    normal = distributions.Normal(named.zeros(z=3), named.ones(b=2, z=3))
+    assert normal.batch_names == ("b", "z")
+    with pytest.raises(ShapeError, match=r"can't broadcast \(b\) with \(z\)"):
+        distributions.Normal(named.zeros(b=2), named.ones(z=2))
+
+
+def test_one_observation_beside_many_samples() -> None:
+    means = named.randn(samples=5, b=2, z=3)
+    seen = named(torch.rand(3, 2), "z b")
+    scored = distributions.Normal(means, 1.0).log_prob(seen)
+    expected = torch.distributions.Normal(means, 1.0).log_prob(seen.T)
+    assert dims_of(scored) == ("samples", "b", "z")
+    torch.testing.assert_close(scored, expected)
+    with pytest.raises(ShapeError, match='it has no "samples"'):
+        distributions.Normal(means, 1.0).log_prob(named.rand(b=2, z=3, other=4))
+
+
+def test_the_covariance_of_the_article() -> None:
+    spread = named(torch.eye(3), "d d")
+    normal = distributions.MultivariateNormal(named.zeros(b=2, d=3), spread)
+    assert (normal.batch_names, normal.event_names) == (("b",), ("d",))
+    assert dims_of(normal.sample(n=4)) == ("n", "b", "d")
+    assert dims_of(normal.log_prob(named.rand(d=3, b=2))) == ("b",)
+    assert dims_of(normal.log_prob(named.rand(d=3))) == ("b",)
+
+
+def test_how_a_distribution_is_written() -> None:
+    assert repr(distributions.Normal(named.zeros(b=2, z=3), 1.0)) == 'Normal(batch "b z", event "")'
+    many = named.distributions.MultivariateNormal(named.zeros(b=2, d=3), torch.eye(3))
+    assert repr(many) == 'MultivariateNormal(batch "b", event "d")'

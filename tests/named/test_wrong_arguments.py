@@ -83,6 +83,14 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "the name of what is unique": lambda wrong: named.unique(x(), wrong),
     "the plane": lambda wrong: named.triu(x(), wrong),
     "the part's dimension": lambda wrong: named.narrow(x(), wrong, 0, 1),
+    "the sizes": named.zeros,
+    "a size": lambda wrong: named.zeros(a=wrong),
+    "where it is written": lambda wrong: named.put(x(), wrong, 0.0),
+    "the index of rows": lambda wrong: named.index_add(x(), "a", wrong, x()),
+    "the rows": lambda wrong: named.index_copy(x(), "a", at(), wrong),
+    "the index by name": lambda wrong: named.NamedTensor(x())[wrong],
+    "the dimension of a method": lambda wrong: named.NamedTensor(x()).softmax(wrong),
+    "the dimension of a size": lambda wrong: named.NamedTensor(x()).size(wrong),
     "the indexed dimension": lambda wrong: named.get(x(), wrong, 0),
     **{
         f"the dimension of {name}": lambda wrong, name=name: getattr(named, name)(x(), wrong)  # type: ignore[misc]
@@ -105,6 +113,11 @@ def test_an_argument_of_a_wrong_kind_is_refused_in_the_users_words(
 
 TAKEN = {
     ("the tensors", "an empty list"),  # torch says that there are none
+    ("the sizes", "a dict"),
+    ("the sizes", "None"),
+    ("a size", "a number"),
+    ("where it is written", "a dict"),
+    ("the index by name", "a dict"),
     ("the dimension of flip", "None"),
     ("the dimension of flip", "an empty list"),
     ("the dimension of logsumexp", "None"),

@@ -19,6 +19,7 @@ from shapecheck.analysis.interpreter.truth import is_constant
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import DictContent, ListContent
 from shapecheck.analysis.values.state import State
+from shapecheck.dims import Dim
 from shapecheck.ops import UNKNOWN
 
 STATE: Final = "state dict"
@@ -27,7 +28,9 @@ STATE: Final = "state dict"
 
 def is_key(value: Value) -> bool:
     """Whether a value is a key that can be told from others."""
-    return all(map(is_key, value)) if isinstance(value, tuple) else is_constant(value)
+    if isinstance(value, tuple):
+        return all(map(is_key, value))
+    return is_constant(value) or isinstance(value, Dim)
 
 
 def entries(content: DictContent) -> Mapping[Value, Value]:

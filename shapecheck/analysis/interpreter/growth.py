@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.values.model import Array
+from shapecheck.analysis.values.model import Array, ByName
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import is_int
@@ -66,6 +66,9 @@ def _at(zero: Value, one: Value, two: Value, rounds: int) -> Value:
         case Array(), Array(), Array():
             there = _at(zero.tensor, one.tensor, two.tensor, rounds)
             return Array(there) if isinstance(there, Tensor) else NOTHING
+        case ByName(), ByName(), ByName():
+            there = _at(zero.tensor, one.tensor, two.tensor, rounds)
+            return ByName(there) if isinstance(there, Tensor) else NOTHING
         case tuple(), tuple(), tuple() if len(zero) == len(one) == len(two):
             parts = tuple(_at(a, b, c, rounds) for a, b, c in zip(zero, one, two, strict=True))
             return NOTHING if NOTHING in parts else parts

@@ -32,6 +32,7 @@ from shapecheck.analysis.values.heap import unknowns
 from shapecheck.analysis.values.model import (
     Argument,
     Array,
+    ByName,
     DictContent,
     ListContent,
     OneOf,
@@ -489,6 +490,8 @@ def written(value: Value) -> Value:
             return replace(value, blank=False)
         case Array(tensor=Tensor(blank=True) as tensor):
             return Array(replace(tensor, blank=False))
+        case ByName(tensor=Tensor(blank=True) as tensor):
+            return ByName(replace(tensor, blank=False))
     return value
 
 

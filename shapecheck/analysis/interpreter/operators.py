@@ -12,6 +12,7 @@ from typing import Final, TypeAlias, TypeGuard
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter import first_class
+from shapecheck.analysis.interpreter.by_name import elementwise
 from shapecheck.analysis.interpreter.dict_contents import united
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import as_list
@@ -23,6 +24,7 @@ from shapecheck.analysis.program.syntax import called, elements, names_in, nodes
 from shapecheck.analysis.values.model import (
     Array,
     Attributes,
+    ByName,
     DictContent,
     ListContent,
     OneOf,
@@ -95,6 +97,10 @@ def operate(
     if symbol == "@" and any(isinstance(one, Path) for one in (left, right)):
         return UNKNOWN  # no number
     left, right = certain(left, right), certain(right, left)
+    if isinstance(left, ByName) or isinstance(right, ByName):
+        pairs = tuple(zip(_ROLES, nodes, strict=True))
+        site = Site(node, label or (symbol + "=" if inplace else symbol), pairs)
+        return elementwise(frame, f"__{_METHODS[symbol]}__", [left, right], {}, site)
     made = _by_instance(frame, symbol, left, right, nodes[0])
     if made is not NOTHING:
         return made
@@ -188,7 +194,7 @@ def _options(value: Value) -> Iterable[Value]:
     return (value,)
 
 
-_OPERANDS: Final = frozenset((Tensor, Array, bool, int, float, Size, Scalar))
+_OPERANDS: Final = frozenset((Tensor, Array, ByName, bool, int, float, Size, Scalar))
 
 
 def certain(value: Value, beside: Value) -> Value:
@@ -206,7 +212,7 @@ def certain(value: Value, beside: Value) -> Value:
 
 def _path_beside(path: Path, beside: Value) -> Value:
     match beside:
-        case Tensor() | Array():
+        case Tensor() | Array() | ByName():
             return Scalar(dtypes.ANY)
         case Path():
             return path.size
@@ -428,6 +434,10 @@ def signed(
     frame: Frame, node: ast.expr, op: ast.unaryop, operand: Value, source: ast.expr
 ) -> Value:
     """Apply a unary operator to a value; `source` is its expression."""
+    if isinstance(operand, ByName) and type(op) in _UNARY:
+        method, symbol = _UNARY[type(op)]
+        site = Site(node, symbol, (("operand", source),))
+        return elementwise(frame, f"__{method}__", [operand], {}, site)
     if _is_tensor(operand):
         names = {ast.USub: "neg", ast.Invert: "invert", ast.UAdd: "pos"}
         name = names.get(type(op))
@@ -445,6 +455,12 @@ def signed(
         case _, Scalar():
             return operand
     return UNKNOWN
+
+
+_UNARY: Final[Mapping[type[ast.unaryop], tuple[str, str]]] = {
+    ast.USub: ("neg", "-"),
+    ast.Invert: ("invert", "~"),
+}
 
 
 def compare(frame: Frame, node: ast.Compare) -> Value:
@@ -479,6 +495,10 @@ def compared_values(
     nodes: tuple[ast.expr, ast.expr],
 ) -> Value:
     """Return the value of `left == right` and the like; `nodes` are the operands' expressions."""
+    if isinstance(left, ByName) or isinstance(right, ByName):
+        symbol, name = _COMPARE[type(op)]
+        pairs = tuple(zip(_ROLES, nodes, strict=True))
+        return elementwise(frame, f"__{name}__", [left, right], {}, Site(node, symbol, pairs))
     if _is_tensor(left) or _is_tensor(right):
         symbol, name = _COMPARE[type(op)]
         left, right = _beside_tensor(left, right), _beside_tensor(right, left)
@@ -616,7 +636,7 @@ def store_item(frame: Frame, target: ast.Subscript, value: Value, source: ast.ex
     match owner:
         case Tensor():
             index = first_class.spread(frame, owner, index_value(frame, target.slice), target)
-        case Array() | Table():
+        case Array() | Table() | ByName():
             index = index_value(frame, target.slice)
         case Ref() | Attributes():
             index = frame.eval(target.slice)
@@ -651,7 +671,13 @@ def augmented(frame: Frame, node: ast.AugAssign) -> Value:
             frame.state.put(left, united(frame.state, content, other, {}))
             return left
     return operate(
-        frame, node, node.op, left, right, (load, node.value), isinstance(left, (Tensor, Array))
+        frame,
+        node,
+        node.op,
+        left,
+        right,
+        (load, node.value),
+        isinstance(left, (Tensor, Array, ByName)),
     )
 
 

@@ -10,13 +10,16 @@ from typing import Final, TypeGuard
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
+from shapecheck.analysis.interpreter.by_name import elementwise
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, as_list, iterate, length
+from shapecheck.analysis.interpreter.op_calls import Site
 from shapecheck.analysis.interpreter.operators import integers, operate
 from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import (
     Array,
+    ByName,
     ListContent,
 )
 from shapecheck.dims import Size
@@ -217,6 +220,9 @@ def _isqrt(frame: Frame, call: LibraryCall) -> Value:
 
 @function("builtins.abs", takes=1)
 def _abs(frame: Frame, call: LibraryCall) -> Value:
+    if isinstance(call.args[0], ByName):
+        site = Site(call.node, call.label, args=call.arguments.args)
+        return elementwise(frame, "abs", call.args, {}, site)
     match call.args[0]:
         case int() as whole:
             return abs(whole)

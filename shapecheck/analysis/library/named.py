@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+from typing import Final
 
+from shapecheck.analysis.interpreter.by_name import unheld, view_of
 from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.op_calls import PREFIX, Site, apply, takes_names
 from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, caller, function
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.values.model import Argument, Arguments
+from shapecheck.analysis.values.model import Argument, Arguments, ByName
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
 from shapecheck.shapes import Tensor
@@ -65,3 +67,28 @@ def _applied(
     values = [first.value, found.value, *(one.value for one in rest[count:])]
     site = Site(node, label, args=[first, found])
     return apply(frame, signature, values, arguments.named, site)
+
+
+@function("shapecheck.named.NamedTensor", "shapecheck.named.tensor.NamedTensor", takes=(1, MANY))
+def _view(frame: Frame, call: LibraryCall) -> Value:
+    """Hold a tensor, `NamedTensor(x, "b t")`, which gets the names that are given."""
+    found = unheld(call.args[0]) if len(call.args) == 1 else _named(frame, call)
+    return ByName(found if isinstance(found, Tensor) else Tensor.unknown())
+
+
+def _making(frame: Frame, call: LibraryCall) -> Value:
+    """Return views of what a function gives: `NamedTensor.zeros(b=2)`, `NamedTensor.cat`."""
+    name = f"{PREFIX}{call.name}"
+    signature = frame.program.table.signature(name)
+    if signature is None or not takes_names(frame, call.kwargs):
+        return UNKNOWN
+    site = Site(call.node, call.label, args=call.arguments.args)
+    return view_of(frame, apply(frame, signature, call.args, call.kwargs, site))
+
+
+_MAKERS: Final = (
+    *("align", "arange", "cat", "contract", "empty", "full", "ones", "rand", "randint", "randn"),
+    *("stack_new", "unpack", "zeros"),
+)
+for _owner in ("shapecheck.named.NamedTensor", "shapecheck.named.tensor.NamedTensor"):
+    function(*(f"{_owner}.{name}" for name in _MAKERS))(_making)

@@ -111,6 +111,16 @@ def array_of(tensor: Tensor) -> Value:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ByName(Opaque):
+    """A tensor by name, `NamedTensor`: what it holds."""
+
+    tensor: Tensor
+
+    def __repr__(self) -> str:
+        return "a NamedTensor"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Table(Opaque):
     """A table of pandas, `rows columns`, or a column of one, `rows`: what is known of its values.
 

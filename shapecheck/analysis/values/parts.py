@@ -12,6 +12,7 @@ from shapecheck.analysis.values.model import (
     Array,
     Attributes,
     Bound,
+    ByName,
     Context,
     Items,
     OneOf,
@@ -71,6 +72,7 @@ FORMS: Final[dict[type, Form]] = {
         lambda v, parts: _tensor(v, parts[: len(v.shape.dims)], parts[len(v.shape.dims) :]),
     ),
     Array: Form(lambda v: (v.tensor,), _nothing, lambda v, parts: Array(parts[0])),
+    ByName: Form(lambda v: (v.tensor,), _nothing, lambda v, parts: ByName(parts[0])),
     Table: Form(
         lambda v: (v.tensor,), lambda v: v.place, lambda v, parts: Table(parts[0], v.place)
     ),

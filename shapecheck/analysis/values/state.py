@@ -12,6 +12,7 @@ from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.heap import Moving, inside, reachable
 from shapecheck.analysis.values.model import (
     Array,
+    ByName,
     Content,
     DictContent,
     Instance,
@@ -416,6 +417,9 @@ class _Joiner:
     def arrays(self, a: Array, b: Array, key: tuple[object, ...]) -> Array:
         return Array(self.tensors(a.tensor, b.tensor, key))
 
+    def views(self, a: ByName, b: ByName, key: tuple[object, ...]) -> ByName:
+        return ByName(self.tensors(a.tensor, b.tensor, key))
+
     def tuples(self, a: tuple[Value, ...], b: tuple[Value, ...], key: tuple[object, ...]) -> Value:
         if has_run(a) or has_run(b):
             if are_dims(a) and are_dims(b):
@@ -538,6 +542,7 @@ CONTENTS: Final[dict[type, Callable[..., Content]]] = {
 _VALUES: Final[dict[type, Callable[..., Value]]] = {
     Tensor: _Joiner.tensors,
     Array: _Joiner.arrays,
+    ByName: _Joiner.views,
     int: _Joiner.dim,
     Size: _Joiner.dim,
     tuple: _Joiner.tuples,
@@ -555,6 +560,7 @@ _NUMBERS: Final = frozenset((bool, int, float, Scalar, Size))
 _OPTIONS: Final[dict[type, Callable[..., Value]]] = {
     Tensor: _Joiner.value,
     Array: _Joiner.value,
+    ByName: _Joiner.value,
     Ref: _Joiner.refs,
     OpInstance: _Joiner.equal,
     type(None): _Joiner.equal,

@@ -84,7 +84,7 @@ def _draws_indices(owner: Mapping[str, Value]) -> bool:
     return owner.get("_draws_indices") is True
 
 
-def _parameters(owner: Mapping[str, Value]) -> Mapping[str, Value]:
+def parameters(owner: Mapping[str, Value]) -> Mapping[str, Value]:
     """Return what a distribution was made of, settings left out."""
     given = {key: v for key, v in owner.items() if v is not None and not _is_setting(key)}
     if _last_axes(owner):  # a number is how often a multinomial draws
@@ -92,7 +92,7 @@ def _parameters(owner: Mapping[str, Value]) -> Mapping[str, Value]:
     return given
 
 
-def _events(owner: Mapping[str, Value], key: str) -> int:
+def events(owner: Mapping[str, Value], key: str) -> int:
     """Return how many axes of a parameter, the last ones, aren't the batch's."""
     return 2 if key in _MATRICES else _last_axes(owner)
 
@@ -102,7 +102,7 @@ _ANY: Final = Form(Shape.unknown(), Shape.unknown(), dtypes.ANY, Shape.unknown()
 
 def _plain(call: Call, owner: Mapping[str, Value]) -> Form:
     last = _last_axes(owner)
-    given = _parameters(owner)
+    given = parameters(owner)
     said = (value for key, value in owner.items() if not _is_setting(key))
     if not given or UNKNOWN in said:
         return Form(Shape.unknown(), _event(Shape.of_rank(last), owner), dtypes.ANY)
@@ -111,16 +111,24 @@ def _plain(call: Call, owner: Mapping[str, Value]) -> Form:
     ends: list[Shape] = []
     for key, value in given.items():
         shape = call.facts.shape(as_tensor(value).shape)
-        parts = _parted(shape, _events(owner, key))
+        parts = parted(shape, events(owner, key))
         if parts is None:
             return Form(Shape.unknown(), _event(Shape.of_rank(last), owner), kind)
         batches.append(Tensor(parts[0]))
         ends.append(parts[1])
+    if owner.get("_by_name") is True:
+        batches = _by_name(call, batches)
     batch = call.broadcast(batches)
     end = ends[-1] if owner.get("_draws_matrices") is True else ends[0]
     if _draws_indices(owner):
         return Form(batch, Shape(()), kind, end)
     return Form(batch, _event(end, owner), kind, end)
+
+
+def _by_name(call: Call, batches: list[Tensor]) -> list[Tensor]:
+    """Return the batches of parameters, laid on the one that has the names of all."""
+    found = RULES["named.within"](call, tensors=tuple(batches))
+    return [as_tensor(one) for one in found] if isinstance(found, tuple) else batches
 
 
 def _event(last: Shape, owner: Mapping[str, Value]) -> Shape:
@@ -132,7 +140,7 @@ def _event(last: Shape, owner: Mapping[str, Value]) -> Shape:
     return Shape(()) if _draws_indices(owner) else last
 
 
-def _parted(shape: Shape, count: int) -> tuple[Shape, Shape] | None:
+def parted(shape: Shape, count: int) -> tuple[Shape, Shape] | None:
     """Return the axes before the last few, and these; None where they aren't known."""
     at = len(shape.dims) - count
     if at < 0 or has_run(shape.dims[at:]):
@@ -153,7 +161,7 @@ def independent(call: Call, self: Mapping[str, Value]) -> Form:
             f"can't take {count} axes of the batch as axes of the event",
             about=(base.batch,),
         )
-    parts = _parted(base.batch, count)
+    parts = parted(base.batch, count)
     if parts is None:
         return Form(Shape.unknown(), Shape.unknown(), base.kind)
     return Form(parts[0], Shape((*parts[1].dims, *base.event.dims)), base.kind)
@@ -164,7 +172,7 @@ def mixture(call: Call, self: Mapping[str, Value]) -> Form:
     """Return a mixture: the component's batch without its last axis."""
     mixed = form(call, self["mixture_distribution"])
     component = form(call, self["component_distribution"])
-    parts = _parted(component.batch, 1)
+    parts = parted(component.batch, 1)
     if parts is None:
         return Form(Shape.unknown(), component.event, component.kind)
     count, wanted = mixed.axis.at(-1), parts[1].at(0)
@@ -209,13 +217,13 @@ def expanded(call: Call, self: Mapping[str, Value], batch_shape: Value, **rest: 
     batch = as_tensor(RULES["expand"](call, Tensor(form(call, self).batch), batch_shape)).shape
     if _is_composed(self):
         return {**self, _EXPANDED: Sizes(batch.dims)}
-    return {**self, **{k: _grown(self, k, v, batch) for k, v in _parameters(self).items()}}
+    return {**self, **{k: _grown(self, k, v, batch) for k, v in parameters(self).items()}}
 
 
 def _grown(owner: Mapping[str, Value], key: str, value: Value, batch: Shape) -> Value:
     """Return a parameter as it is for a batch."""
     parameter = as_tensor(value)
-    parts = _parted(parameter.shape, _events(owner, key))
+    parts = parted(parameter.shape, events(owner, key))
     return UNKNOWN if parts is None else Tensor(_joined(batch, parts[1]), parameter.dtype)
 
 
@@ -225,7 +233,7 @@ def scored(call: Call, self: Mapping[str, Value], value: Value, **rest: Value) -
     found, given = form(call, self), as_tensor(value)
     whole = Tensor(_joined(found.batch, found.event))
     shape = call.broadcast((whole, given), f"can't score {given} by a distribution of {whole}")
-    parts = None if found.event.rank is None else _parted(shape, found.event.rank)
+    parts = None if found.event.rank is None else parted(shape, found.event.rank)
     return Tensor(Shape.unknown() if parts is None else parts[0], found.kind)
 
 

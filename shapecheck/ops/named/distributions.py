@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from shapecheck.ops.agree import counted, listed
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_size, as_tensor, rule
-from shapecheck.ops.math.distributions import drawn, form, scored
-from shapecheck.ops.named.joins import onto, unsure
+from shapecheck.ops.math.distributions import drawn, events, form, parameters, parted, scored
+from shapecheck.ops.named.joins import onto, unsure, within
 from shapecheck.ops.named.naming import called, fresh, is_named
-from shapecheck.shapes import Shape, Tensor, mismatch
+from shapecheck.shapes import Item, Shape, Tensor, mismatch
 
 
 @rule("named.drawn")
@@ -47,6 +47,26 @@ def unused(call: Call, whole: Shape, names: tuple[str, ...]) -> bool:
     return True
 
 
+def laid(call: Call, owner: Mapping[str, Value]) -> dict[str, tuple[int | None, ...]]:
+    """Return how parameters are laid so that their batches meet by name; those that stay aren't in.
+
+    The axes of an event stay behind the batch.
+    """
+    shapes: dict[str, tuple[Shape, Shape]] = {}
+    for key, value in parameters(owner).items():
+        if isinstance(value, Tensor) and value.shape.dims:
+            parts = parted(call.facts.shape(value.shape), events(owner, key))
+            if parts is None:
+                return {}
+            shapes[key] = parts
+    plans = within(call, [batch for batch, _ in shapes.values()]) if len(shapes) > 1 else None
+    return {
+        key: (*plan, *range(len(batch.dims), len(batch.dims) + len(end.dims)))
+        for (key, (batch, end)), plan in zip(shapes.items(), plans or (), strict=False)
+        if plan is not None
+    }
+
+
 class Scoring(NamedTuple):
     """The batch of what a value is scored with, and where each of its dimensions comes from."""
 
@@ -67,7 +87,8 @@ def scoring(call: Call, shape: Shape, batch: Shape, event: Shape) -> Scoring | N
     cut = len(shape.dims) - ends if loose and shape.dims else len(shape.dims)
     given = Shape(shape.dims[:cut])
     whole = batch if loose else Shape((*batch.dims, *event.dims))
-    target = _target(shape, given, whole, Shape((*batch.dims, *event.dims)))
+    inner = () if loose else event.dims
+    target = _target(shape, given, whole, inner, Shape((*batch.dims, *event.dims)))
     plan = None if target is None else onto(call, given, target)
     if plan is None or target is None:
         return None
@@ -75,16 +96,20 @@ def scoring(call: Call, shape: Shape, batch: Shape, event: Shape) -> Scoring | N
     return Scoring(Shape(outer), (*plan, *range(cut, len(shape.dims))))
 
 
-def _target(shape: Shape, given: Shape, whole: Shape, distribution: Shape) -> Shape | None:
+def _target(
+    shape: Shape, given: Shape, whole: Shape, event: Sequence[Item], distribution: Shape
+) -> Shape | None:
     """Return the order of a value's dimensions: those that a distribution hasn't, then its own.
 
-    Raises `Mismatch` where the value lacks one, unless it is a single number.
+    A value that has no others may lack some of the batch, as one observation does beside many
+    samples. Raises `Mismatch` where it lacks others, unless it is a single number.
     """
     if unsure(given) or unsure(whole):
         return None
-    lost = [f'"{item}"' for item in whole.dims if is_named(item) and item not in given.dims]
+    more = [item for item in given.dims if item not in whole.dims]
+    needed = whole.dims if more else event
+    lost = [f'"{item}"' for item in needed if is_named(item) and item not in given.dims]
     if shape.dims and lost:
         headline = f"can't score {shape} by a distribution of {distribution}"
         raise mismatch(f"it has no {listed(lost)}", headline)
-    more = (item for item in given.dims if item not in whole.dims)
     return Shape((*more, *whole.dims))

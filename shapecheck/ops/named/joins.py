@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, Kind, Size, size_of
@@ -23,7 +23,7 @@ from shapecheck.ops.patterns.einsum import contract
 from shapecheck.ops.shape.axes import of_rank, permute
 from shapecheck.ops.shape.joining import concatenate
 from shapecheck.ops.shape.joining import stack as stacked
-from shapecheck.shapes import Item, Shape, Tensor, mismatch
+from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
 
 
 class Product(NamedTuple):
@@ -232,6 +232,125 @@ def union(call: Call, shapes: Sequence[Shape]) -> Shape | None:
     return Shape(tuple(items))
 
 
+Plan: TypeAlias = "tuple[int | None, ...] | None"
+"""For each dimension which axis it is, None for a new one; None for a shape as it stands."""
+
+
+def meeting(call: Call, shapes: Sequence[Shape]) -> tuple[Plan, ...] | None:
+    """Return how the operands of an elementwise op are laid so that they meet by name.
+
+    In the order of the longest one, behind the dimensions that only others have. One without a
+    name meets one of its size, and of size 1 any. Raises `Mismatch` where it meets none.
+    """
+    longest = max(shapes, key=lambda shape: (len(shape.dims), -shape.dims.count(1)))
+    if all(not shape.dims or shape.dims == longest.dims for shape in shapes):
+        return (None,) * len(shapes)
+    if any(map(unsure, shapes)):
+        return None
+    names = [item for shape in shapes for item in shape.dims if not isinstance(item, int)]
+    new = [item for item in dict.fromkeys(names) if item not in longest.dims]
+    spare = min(len(new), longest.dims.count(1))
+    inner = iter(new[len(new) - spare :])
+    filled = (next(inner, 1) if item == 1 else item for item in longest.dims)
+    whole = Shape((*new[: len(new) - spare], *filled))
+    return tuple(_met(shape, whole, longest) for shape in shapes)
+
+
+def _met(shape: Shape, whole: Shape, longest: Shape) -> Plan:
+    """Return how one operand is laid on all dimensions."""
+    if not shape.dims:
+        return None
+    left = dict(reversed([*enumerate(shape.dims)]))
+    found: list[int | None] = [None] * len(whole.dims)
+    for place, item in reversed([*enumerate(whole.dims)]):
+        found[place] = next((at for at, one in left.items() if one == item), None)
+        left.pop(-1 if (at := found[place]) is None else at, None)
+    return _with_ones(found, left, shape, f"can't align {shape} with {longest}")
+
+
+def _with_ones(found: list[int | None], left: dict[int, Item], shape: Shape, headline: str) -> Plan:
+    """Return a plan in which axes of size 1 stand for any that a shape hasn't."""
+    for at in [at for at, item in left.items() if item == 1]:
+        if None in found:
+            found[len(found) - 1 - found[::-1].index(None)] = at
+            del left[at]
+    if left:
+        items = listed([str(left[at]) for at in sorted(left)])
+        raise mismatch(f"{items} of {shape} has no name to meet by", headline, about=(shape,))
+    return tuple(found)
+
+
+def fitting(call: Call, shape: Shape, part: Shape) -> Plan:
+    """Return how what is written is laid on the part that it is written into.
+
+    A plain name means also what is computed from it: `t` may be written where `t-1` is. Raises
+    `Mismatch` where the part has no such dimension, or one of another size.
+    """
+    if unsure(shape) or unsure(part):
+        return None
+    found: list[int | None] = [None] * len(part.dims)
+    left: dict[int, Item] = {}
+    headline = f"can't write {shape} into {part}"
+    for at, item in enumerate(shape.dims):
+        if isinstance(item, (int, Run)):
+            left[at] = item
+            continue
+        place = matches(call.facts, part, item) or matches(
+            call.facts, part, (wanted(str(item)) or [])[0]
+        )
+        if len(place) != 1 or found[place[0]] is not None:
+            raise mismatch(f'it has no "{item}"', headline, about=(part,))
+        there = part.dims[place[0]]
+        if isinstance(there, Run) or not call.unify(item, there):
+            raise mismatch(f"{item} isn't {there}", headline, about=(item, there))
+        found[place[0]] = at
+    for place_, there in reversed([*enumerate(part.dims)]):
+        same = [at for at, item in left.items() if item == there and found[place_] is None]
+        if same:
+            found[place_] = same[-1]
+            del left[same[-1]]
+    return _with_ones(found, left, shape, headline)
+
+
+def within(call: Call, shapes: Sequence[Shape]) -> tuple[Plan, ...] | None:
+    """Return how shapes are laid on the one that has all their names; as they stand without one."""
+    longest = max(shapes, key=lambda shape: len(shape.dims))
+    others = (item for shape in shapes for item in shape.dims if item not in (1, *longest.dims))
+    unnamed = any(isinstance(item, int) for shape in shapes for item in shape.dims if item != 1)
+    if not any(map(unsure, shapes)) and (unnamed or any(others)):
+        return (None,) * len(shapes)
+    return meeting(call, shapes)
+
+
+@rule("named.meet")
+def meet(call: Call, tensors: Value, **rest: Value) -> Value:
+    """Return the operands of an elementwise op, laid so that they meet by name."""
+    return _all_laid(call, tensors, meeting)
+
+
+@rule("named.within")
+def meet_within(call: Call, tensors: Value, **rest: Value) -> Value:
+    """Return tensors, laid on the one that has all their names."""
+    return _all_laid(call, tensors, within)
+
+
+def _all_laid(
+    call: Call,
+    tensors: Value,
+    plan_of: Callable[[Call, Sequence[Shape]], tuple[Plan, ...] | None],
+) -> Value:
+    parts = tensors_of(tensors)
+    if not parts:
+        return UNKNOWN
+    plans = plan_of(call, [call.facts.shape(part.shape) for part in parts])
+    if plans is None:
+        return tuple(Tensor(Shape.unknown(), part.dtype) for part in parts)
+    return tuple(
+        part if plan is None else Tensor(_placed(part.shape, plan, (1,) * len(plan)), part.dtype)
+        for part, plan in zip(parts, plans, strict=True)
+    )
+
+
 def _placed(shape: Shape, plan: Sequence[int | None], fill: Sequence[Item]) -> Shape:
     pairs = zip(plan, fill, strict=True)
     return Shape(
@@ -249,6 +368,22 @@ def align_as(call: Call, x: Value, other: Value, **rest: Value) -> Value:
     if plan is None:
         return Tensor(of_rank(target), tensor.dtype)
     return Tensor(_placed(shape, plan, target.dims if expand else (1,) * len(plan)), tensor.dtype)
+
+
+@rule("named.onto")
+def onto_first(call: Call, tensors: Value, **rest: Value) -> Value:
+    """Return the operands of what works in place: the others are laid on the first."""
+    parts = tensors_of(tensors)
+    if not parts:
+        return UNKNOWN
+    first = call.facts.shape(parts[0].shape)
+    found = [parts[0]]
+    for part in parts[1:]:
+        shape = call.facts.shape(part.shape)
+        plan = onto(call, shape, first)
+        laid = Shape.unknown() if plan is None else _placed(shape, plan, first.dims)
+        found.append(Tensor(laid, part.dtype))
+    return tuple(found)
 
 
 @rule("named.align")

@@ -7,14 +7,14 @@ after a convolution over `t`, `"t"` is `t-2`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import spec
-from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym, size_of, symbol_of
+from shapecheck.dims import Composite, Dim, DimExpr, Kind, Size, Sym, size_of, symbol_of
 from shapecheck.dims.origins import Renamed
 from shapecheck.ops.agree import listed
 from shapecheck.ops.call import Call, Unknown, Value
@@ -56,6 +56,13 @@ def wanted(given: Value) -> list[Wanted] | None:
     if isinstance(given, Unknown):
         return None
     raise mismatch(f"{said(given)} isn't a name", "takes the names of dimensions")
+
+
+def by_dimension(given: Mapping[str, Value]) -> list[tuple[Value, Value]]:
+    """Return a program's dict from dimensions, by name or themselves, as rules know those."""
+    keys: Iterable[object] = given
+    each = [one.dim if isinstance(one, Dim) else one for one in keys]
+    return list(zip(each, given.values(), strict=True))  # type: ignore[arg-type]  # rules refuse others
 
 
 def as_wanted(part: DimExpr) -> Wanted:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.dims import DimExpr
+from shapecheck.dims import DimExpr, Size
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, replace, resolved, rule
-from shapecheck.ops.named.joins import onto
+from shapecheck.ops.named.joins import onto, unsure
 from shapecheck.ops.named.naming import called, fresh
 from shapecheck.ops.named.operations import every, only
 from shapecheck.shapes import Run, Shape, Tensor, mismatch
@@ -49,6 +49,53 @@ def aim(call: Call, shape: Shape, given: tuple[Shape, ...], dim: Value, name: Va
         plans.append(plan)
     kept = tuple(None if axis == at else axis for axis in range(shape.rank))
     return Aim(at, kept, tuple(plans))
+
+
+def rows(call: Call, shape: Shape, given: tuple[Shape, ...], dim: Value) -> Aim | None:
+    """Return how an index of one dimension, and rows that have it too, are laid on a shape.
+
+    The index's dimension stands for `dim`; rows may lack any of the others.
+    """
+    at = only(call, shape, dim)
+    index, *others = given
+    if isinstance(at, Unknown) or shape.rank is None or index.rank is None:
+        return None
+    if index.rank != 1:
+        raise mismatch(f"{index} has {index.rank}", "takes an index of one dimension")
+    at %= shape.rank
+    kept = tuple(None if axis == at else axis for axis in range(shape.rank))
+    (item,) = index.known or (None,)
+    if item is None or any(map(unsure, given)):
+        return None
+    plans: list[tuple[int | None, ...]] = [(0,)]
+    if others:
+        if isinstance(item, int):
+            raise mismatch("it has no name", f"can't tell which dimension of rows {index} is")
+        fresh(call, Shape(shape.without([at])), item if isinstance(item, Size) else str(item))
+    for one in others:
+        own = _along(call, one, str(item))
+        if own is None:
+            return None
+        if not call.unify(own, item):
+            headline = f"can't put {one} where {index} says"
+            raise mismatch(f"{own} has another size in the index", headline)
+        plan = onto(call, one, replace(shape, at, own))
+        if plan is None:
+            return None
+        plans.append(plan)
+    return Aim(at, kept, tuple(plans))
+
+
+@rule("named.rows")
+def with_rows(
+    call: Call, x: Value, dim: Value, index: Value, source: Value = None, **rest: Value
+) -> Value:
+    """Put rows in at indices along a dimension: the shape stays."""
+    tensor, shape = resolved(call, x)
+    operands = [index, source] if isinstance(source, Tensor) else [index]
+    given = tuple(call.facts.shape(as_tensor(one).shape) for one in operands)
+    rows(call, shape, given, dim)
+    return Tensor(shape, tensor.dtype)
 
 
 def _along(call: Call, shape: Shape, name: Value) -> DimExpr | None:

@@ -36,6 +36,7 @@ from shapecheck.runtime.source import (
     by_operator,
     call_label,
     is_ours,
+    spelled,
     user_place,
     users_frame,
     value_at,
@@ -198,6 +199,13 @@ def _relabelled(asked: Question, problem: Problem, label: str) -> Problem:
 def _spelling(asked: Question, place: Place | None) -> Spelled:
     """Return the op as the user wrote it, and the roles and expressions of its operands."""
     node = place.node if place is not None else None
+    if isinstance(node, ast.Call):
+        return _call(asked, node)
+    return syntax_of(node) or (_plain_name(asked), [])
+
+
+def syntax_of(node: ast.AST | None) -> Spelled | None:
+    """Return an op that is written as an operator, an index or an attribute; None for others."""
     match node:
         case ast.BinOp(left=left, op=op, right=right):
             return dims.SYMBOLS[type(op)], [("left operand", left), ("right operand", right)]
@@ -213,10 +221,7 @@ def _spelling(asked: Question, place: Place | None) -> Spelled:
             return "[...] =", [("tensor", value)]
         case ast.Attribute(value=value, attr=attr):
             return attr, [("tensor", value)]
-        case ast.Call():
-            return _call(asked, node)
-        case _:
-            return _plain_name(asked), []
+    return None
 
 
 def _plain_name(asked: Question) -> str:
@@ -229,11 +234,12 @@ def _call(asked: Question, node: ast.Call) -> Spelled:
     last = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
     dotted = ops.dotted_names().get(asked.func, "")
     given: list[tuple[str, ast.expr | None]] = [("argument", arg) for arg in node.args]
+    text = spelled(function) or ast.unparse(function)
     if last.strip("_") != _plain_name(asked).strip("_"):
-        return ast.unparse(function), given
+        return text, given
     if dotted.startswith("torch.Tensor.") and isinstance(function, ast.Attribute):
         return last, [("tensor", function.value), *given]
-    return ast.unparse(function), given
+    return text, given
 
 
 def _operands(

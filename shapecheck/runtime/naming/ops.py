@@ -60,6 +60,11 @@ def signature_of(function: Callable[..., Any]) -> Signature | None:
     return None if name is None else _signatures().signature(name)
 
 
+def is_elementwise(name: str) -> bool:
+    """Whether a function of torch, by its dotted name, is one of the elements alone."""
+    return table().is_elementwise(name)
+
+
 def _registered(function: Callable[..., Any]) -> str | None:
     """Return the dotted name of an op that a library registered with torch, `torch.ops.lib.op`."""
     if isinstance(function, Overload):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -17,24 +18,15 @@ import torch
 from systems.originals.suites import Suite
 from torch import nn
 
-from shapecheck import dims_of, named
+from shapecheck import named
 from shapecheck.named import distributions
 
-LIKE = ("long", "float", "byte", "double", "int", "half", "short", "cpu", "cuda", "to")
-ELEMENTWISE: Final = frozenset(
-    "abs acos asin atan ceil clamp clone contiguous cos cosh detach exp expm1 floor fmod frac log "
-    "neg pow reciprocal relu round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc".split()
-) | set(LIKE)
-IN_PLACE: Final = frozenset(
-    "fill_ random_ abs_ acos_ asin_ atan_ ceil_ clamp_ cos_ cosh_ exp_ floor_ fmod_ log_ pow_ "
-    "round_ rsqrt_ sigmoid_ sign_ sin_ sinh_ sqrt_ sub_ tan_ tanh_".split()
-)
-PAIRED: Final = frozenset("add sub div mul eq ne lt gt le ge".split())
-ALONG: Final = frozenset(["softmax", "log_softmax", "cumprod", "cumsum"])
-OVER: Final = frozenset(["argmax", "argmin", "logsumexp", "mean", "prod", "std", "sum", "squeeze"])
-PICKED: Final = frozenset(["min", "max", "sort", "unbind", "median"])
-TOLD: Final = frozenset("dim item tolist numpy type all any backward stride".split())
 MADE: Final = frozenset("ones zeros randn empty rand randint arange".split())
+ELEMENTWISE: Final = frozenset(
+    "abs acos asin atan ceil clone contiguous cos cosh detach exp expm1 floor frac log neg "
+    "reciprocal relu round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc long float byte double "
+    "int half short cpu cuda to".split()
+)
 
 
 def several(names: Any) -> tuple[str, ...]:
@@ -49,70 +41,52 @@ class Schema:
         self._names, self._masked = names, 0
 
 
-class NamedTensor:
-    """A plain tensor that has names, with namedtensor's methods."""
+class NamedTensor(named.NamedTensor):
+    """Our view, with what namedtensor's does otherwise: the order of arguments, names of parts."""
 
-    _noshift = ELEMENTWISE - {"fmod", "pow", "clamp"}
+    _noshift = ELEMENTWISE
     _noshift_dim = frozenset(["cumprod", "cumsum"])
     _noshift_nn_dim = frozenset(["softmax", "log_softmax"])
-    _binop = PAIRED
-    _reduce = OVER
+    _binop = frozenset("add sub div mul eq ne lt gt le ge".split())
+    _reduce = frozenset("argmax argmin logsumexp mean prod std sum squeeze".split())
 
-    def __init__(self, tensor: torch.Tensor, names: Any = None) -> None:
-        self._tensor = tensor if names is None else named(tensor, " ".join(several(names)))
+    def __init__(self, tensor: Any, names: Any = ()) -> None:
+        super().__init__(tensor, *several(names))
 
-    @property
-    def values(self) -> torch.Tensor:
-        return self._tensor
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        return tuple(map(str, dims_of(self._tensor)))
+    def __getattr__(self, name: str) -> Any:
+        if name in TOLD:
+            return getattr(self.tensor, name)
+        return super().__getattr__(name)
 
     @property
     def vshape(self) -> tuple[int, ...]:
-        return tuple(self._tensor.shape)
+        return tuple(self.tensor.shape)
 
     @property
     def shape(self) -> OrderedDict[str, int]:
-        return OrderedDict(zip(self.dims, self.vshape, strict=True))
+        return OrderedDict(super().shape)
 
     @property
     def _schema(self) -> Schema:
         return Schema(self.dims)
 
-    def _new(self, tensor: torch.Tensor) -> NamedTensor:
+    def __bool__(self) -> bool:
+        return self.tensor.numel() != 1 or super().__bool__()  # theirs is always true
+
+    def _new(self, tensor: named.NamedTensor) -> NamedTensor:
         return NamedTensor(tensor, self.dims)
-
-    def __deepcopy__(self, memo: object) -> NamedTensor:
-        return self.clone()
-
-    def __repr__(self) -> str:
-        return f"{self._tensor}, {self.dims}"
-
-    def size(self, dim: str) -> int:
-        return self.shape[dim]
-
-    def assert_size(self, **sizes: int) -> NamedTensor:
-        return NamedTensor(named.assert_size(self._tensor, **sizes))
 
     def mask_to(self, dim: str) -> NamedTensor:
         return self
 
     def stack(self, dims: Sequence[str], name: str) -> NamedTensor:
-        return NamedTensor(named.stack(self._tensor, **{name: tuple(dims)}))
+        return super().stack(**{name: tuple(dims)})
 
     def split(self, dim: str, names: Sequence[str], **sizes: int) -> NamedTensor:
-        return NamedTensor(named.split(self._tensor, **{dim: tuple(names)}, **sizes))
+        return super().split(**{dim: tuple(names)}, **sizes)
 
     def rename(self, dim: str, name: str) -> NamedTensor:
-        return NamedTensor(named.rename(self._tensor, **{name: dim}))
-
-    def transpose(self, *dims: str) -> NamedTensor:
-        return NamedTensor(named.transpose(self._tensor, dims))
-
-    def get(self, dim: str, index: int) -> NamedTensor:
-        return NamedTensor(named.get(self._tensor, dim, index))
+        return super().rename(**{name: dim})
 
     def dot(self, dims: Any, *others: NamedTensor) -> NamedTensor:
         return ntorch.dot(dims, self, *others)
@@ -121,153 +95,71 @@ class NamedTensor:
         if dim is not None:
             at = {"dim": self.dims.index(dim)}
             functions = tuple(lambda x, f=f: f(x, **at) for f in functions)
-        return NamedTensor(named.op(self._tensor, *functions, **new))
-
-    def augment(self, function: Callable[..., Any], name: str) -> NamedTensor:
-        return NamedTensor(named.augment(self._tensor, function, name))
-
-    def reduce(self, function: Callable[..., Any], dims: Any) -> NamedTensor:
-        return NamedTensor(named.reduce(self._tensor, function, dims))
+        return super().op(*functions, **new)
 
     def __getitem__(self, index: Any) -> NamedTensor:
         if isinstance(index, NamedTensor):
             return self.masked_select(index)
-        found = named.index(self._tensor, **_plain(index))
+        found = super().__getitem__(index)
         if any(isinstance(at, slice) for at in index.values()):  # a part has its name here
             kept = [d for d in self.dims if not isinstance(index.get(d), int)]
             return NamedTensor(found, kept)
-        return NamedTensor(found)
+        return found
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(index, NamedTensor):
-            mask = named.op(index._tensor, torch.Tensor.bool)
-            self._tensor.copy_(named.masked_fill(self._tensor, mask, value))
+            self.copy_(self.masked_fill(index.bool(), value))
             return
-        if any(isinstance(at, NamedTensor) for at in index.values()):
-            [(dim, at)] = index.items()
-            [name] = at.dims
-            source = getattr(value, "_tensor", value)
-            self._tensor.copy_(named.scatter(self._tensor, dim, at._tensor, source, name))
-            return
-        part = self[index]._tensor
-        if isinstance(value, NamedTensor):
-            value = named.expand_as(value._tensor, part)
-        part[...] = value
+        super().__setitem__(index, value)
 
     def masked_select(self, mask: NamedTensor, name: str = "on") -> NamedTensor:
-        chosen = named.op(mask._tensor, torch.Tensor.bool)
-        return NamedTensor(named.masked_select(self._tensor, chosen, name))
+        return super().masked_select(mask.bool(), name)
 
     def narrow(self, dim: str, start: int, length: int) -> NamedTensor:
-        return self._new(named.narrow(self._tensor, dim, start, length))
+        return self._new(super().narrow(dim, start, length))
 
     def index_select(self, dim: str, index: NamedTensor) -> NamedTensor:
-        return NamedTensor(named.index(self._tensor, dim, index._tensor))
+        return self.index(dim, index)
 
     def scatter_(self, dim: str, index: NamedTensor, src: NamedTensor, index_dim: str) -> None:
-        self._tensor.copy_(named.scatter(self._tensor, dim, index._tensor, src._tensor, index_dim))
-
-    def gather(self, dim: str, index: NamedTensor, index_dim: str) -> NamedTensor:
-        return NamedTensor(named.gather(self._tensor, dim, index._tensor, index_dim))
+        self.copy_(self.scatter(dim, index, src, index_dim))
 
     def topk(self, dim: str, k: int) -> tuple[NamedTensor, ...]:
-        return tuple(map(self._new, named.topk(self._tensor, k, dim)))
+        return tuple(map(self._new, super().topk(k, dim)))
 
     def chunk(self, count: int, dim: str) -> tuple[NamedTensor, ...]:
-        return tuple(map(self._new, named.chunk(self._tensor, count, dim)))
+        return tuple(map(self._new, super().chunk(count, dim)))
 
     def nonzero(self, names: Sequence[str] = ("elements", "inputdims")) -> NamedTensor:
-        return NamedTensor(named.nonzero(self._tensor, *names))
+        return super().nonzero(*names)
 
     def triu(self, diagonal: int = 0, *, dims: Sequence[str]) -> NamedTensor:
-        return NamedTensor(named.triu(self._tensor, dims, diagonal))
+        return super().triu(dims, diagonal)
 
     def tril(self, diagonal: int = 0, *, dims: Sequence[str]) -> NamedTensor:
-        return NamedTensor(named.tril(self._tensor, dims, diagonal))
+        return super().tril(dims, diagonal)
 
-    def __getattr__(self, method: str) -> Any:
-        for group, call in _CALLS.items():
-            if method in group:
-                return lambda *args, **kwargs: call(self, method, *args, **kwargs)
-        raise AttributeError(method)
+    def squeeze(self, dim: Any) -> NamedTensor:
+        return reduce(lambda x, one: x.get(one, 0), several(dim), self)
 
-    def __neg__(self) -> NamedTensor:
-        return self.neg()
+    def prod(self, dim: Any = None) -> NamedTensor:
+        return _one_by_one(self, named.NamedTensor.prod, dim)
 
-    def __rsub__(self, other: Any) -> NamedTensor:
-        return (-self).add(other)
+    def argmax(self, dim: Any = None) -> NamedTensor:
+        return _one_by_one(self, named.NamedTensor.argmax, dim)
 
-    def __eq__(self, other: object) -> Any:
-        return self.eq(other)
-
-    def __ne__(self, other: object) -> Any:
-        return self.ne(other)
-
-    __hash__ = None  # type: ignore[assignment]  # as namedtensor's
+    def argmin(self, dim: Any = None) -> NamedTensor:
+        return _one_by_one(self, named.NamedTensor.argmin, dim)
 
 
-for _operator in ("add", "sub", "mul", "truediv", "radd", "rmul", "lt", "gt", "le", "ge"):
-    _method = {"truediv": "div", "radd": "add", "rmul": "mul"}.get(_operator, _operator)
-    setattr(
-        NamedTensor,
-        f"__{_operator}__",
-        lambda self, other, method=_method: getattr(self, method)(other),
-    )
-
-
-def _elementwise(x: NamedTensor, method: str, *args: Any, **kwargs: Any) -> NamedTensor:
-    return x.op(lambda t: getattr(t, method)(*args, **kwargs))
-
-
-def _in_place(x: NamedTensor, method: str, *args: Any) -> NamedTensor:
-    getattr(x._tensor, method)(*args)
-    return x
-
-
-def _paired(x: NamedTensor, method: str, other: Any) -> NamedTensor:
-    if not isinstance(other, NamedTensor):
-        return _elementwise(x, method, other)
-    left, right = named.align(x._tensor, other._tensor)
-    return NamedTensor(named.op(left, lambda t: getattr(t, method)(right)))
-
-
-def _along(x: NamedTensor, method: str, dim: str) -> NamedTensor:
-    return NamedTensor(getattr(named, method)(x._tensor, dim))
-
-
-def _over(x: NamedTensor, method: str, dim: Any = None) -> NamedTensor:
+def _one_by_one(x: NamedTensor, method: Callable[..., Any], dim: Any) -> NamedTensor:
+    """Reduce over one dimension after the other, over all of them without `dim`."""
     if dim is None:
-        return NamedTensor(getattr(x._tensor, method)())
-    found = x._tensor
-    for one in several(dim):
-        if method == "squeeze":
-            found = named.get(found, one, 0)
-        else:
-            found = getattr(named, method)(found, one)
-    return NamedTensor(found)
+        return NamedTensor(getattr(x.tensor, method.__name__)())
+    return reduce(method, several(dim), x)
 
 
-def _picked(x: NamedTensor, method: str, dim: str) -> tuple[NamedTensor, ...]:
-    return tuple(map(NamedTensor, getattr(named, method)(x._tensor, dim)))
-
-
-def _told(x: NamedTensor, method: str, *args: Any) -> Any:
-    return getattr(x._tensor, method)(*args)
-
-
-_CALLS: Final[Mapping[frozenset[str], Callable[..., Any]]] = {
-    ELEMENTWISE: _elementwise,
-    IN_PLACE: _in_place,
-    PAIRED: _paired,
-    ALONG: _along,
-    OVER: _over,
-    PICKED: _picked,
-    TOLD: _told,
-}
-
-
-def _plain(index: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: v._tensor if isinstance(v, NamedTensor) else v for k, v in index.items()}
+TOLD: Final = frozenset("numpy stride".split())
 
 
 class _Functions(type):
@@ -293,17 +185,17 @@ class _Functions(type):
             for x, one in zip(tensors, held, strict=True)
         ]
         shared = [d for d in several(dims) if d not in lone]
-        return NamedTensor(named.contract([x._tensor for x in left], shared))
+        return NamedTensor.contract(left, shared)
 
     @staticmethod
     def stack(tensors: Sequence[NamedTensor], name: str) -> NamedTensor:
-        return NamedTensor(named.stack_new([x._tensor for x in tensors], name))
+        return NamedTensor.stack_new(tensors, name)
 
     @staticmethod
     def cat(tensors: Sequence[NamedTensor], dim: Any, name: str | None = None) -> NamedTensor:
         if name is not None:
             tensors = [x.rename(d, name) for x, d in zip(tensors, dim, strict=True)]
-        return tensors[0]._new(named.cat([x._tensor for x in tensors], name or dim))
+        return tensors[0]._new(NamedTensor.cat(tensors, name or dim))
 
     @staticmethod
     def unique(
@@ -313,13 +205,12 @@ class _Functions(type):
         return_inverse: bool = False,
         sorted: bool = True,
     ) -> Any:
-        found, inverse = named.unique(x._tensor, names[0], dim)
+        found, inverse = x.unique(names[0], dim)
         if not return_inverse:
-            return NamedTensor(found)
+            return found
         if dim is not None:
-            return NamedTensor(found), NamedTensor(named.rename(inverse, **{names[1]: dim}))
-        again = {f"{old}{names[1]}": old for old in x.dims}
-        return NamedTensor(found), NamedTensor(named.rename(inverse, **again))
+            return found, inverse.rename(dim, names[1])
+        return found, NamedTensor(inverse, [f"{old}{names[1]}" for old in x.dims])
 
 
 class _Layers(type):
@@ -375,12 +266,12 @@ class Loss(Layer):
         [classes] = self.dims
         sizes = {dim: size for dim, size in x.shape.items() if dim != classes}
         if not sizes:
-            return x.reduce(lambda t: self.layer(t, target._tensor), classes)
+            return x.reduce(lambda t: self.layer(t, target.tensor), classes)
         x = x.stack(list(sizes), "others").transpose(classes)
         aim = target.transpose(*sizes).stack(list(sizes), "others")
         if self.layer.reduction != "none":
-            return x.reduce(lambda t: self.layer(t, aim._tensor), ("others", classes))
-        found = x.reduce(lambda t: self.layer(t, aim._tensor), classes)
+            return x.reduce(lambda t: self.layer(t, aim.tensor), ("others", classes))
+        found = x.reduce(lambda t: self.layer(t, aim.tensor), classes)
         return found.split("others", list(sizes), **sizes)
 
 
@@ -394,7 +285,7 @@ class Recurrent(Layer):
         x = x.transpose(*self.dims)
         batch = x.dims[0]
         order = (self.layers, batch, self.name)
-        given = _each(state, lambda one: named.order(one._tensor, order))
+        given = _each(state, lambda one: named.order(one.tensor, order))
         found: list[Any] = []
 
         def run(t: torch.Tensor) -> torch.Tensor:
@@ -419,7 +310,7 @@ class Module(nn.Module):
         if not isinstance(param, NamedTensor):
             return super().register_parameter(name, param)
         names = param.dims
-        super().register_parameter(f"{name}_", nn.Parameter(param._tensor))
+        super().register_parameter(f"{name}_", nn.Parameter(param.tensor))
         setattr(self, name, NamedTensor(getattr(self, f"{name}_"), names))
         return None
 
@@ -468,7 +359,7 @@ class NamedDistribution:
         return NamedTensor(self._dist.rsample(**dict(zip(names, sizes, strict=True))))
 
     def log_prob(self, value: NamedTensor) -> NamedTensor:
-        return NamedTensor(self._dist.log_prob(value._tensor))
+        return NamedTensor(self._dist.log_prob(value.tensor))
 
     def entropy(self) -> NamedTensor:
         return NamedTensor(self._dist.entropy())
@@ -489,7 +380,7 @@ class _Distributions(type):
             if dim_logit is not None:
                 first = "logits" if "logits" in given else 0
                 given[first] = given[first].transpose(dim_logit)
-            plain = {k: getattr(v, "_tensor", v) for k, v in given.items()}
+            plain = {k: getattr(v, "tensor", v) for k, v in given.items()}
             positional = [plain.pop(at) for at in range(len(args))]
             return NamedDistribution(getattr(distributions, name)(*positional, **plain))
 
@@ -502,7 +393,7 @@ class ndistributions(metaclass=_Distributions):
 
 def assert_match(*tensors: NamedTensor) -> None:
     """Check that tensors broadcast by name."""
-    named.align(*(x._tensor for x in tensors))
+    named.align(*(x for x in tensors))
 
 
 def install(checkout: Path) -> None:

@@ -1,0 +1,57 @@
+"""Elementwise functions of torch's, of operands that meet by the names of their dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from shapecheck.named.axes import placed
+from shapecheck.named.core import carry, planned
+from shapecheck.named.holding import plain
+from shapecheck.named.joining import expand_as
+from shapecheck.ops.named import joins as rules
+
+
+def across(
+    function: Callable[..., Any], in_place: bool, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """Call an elementwise function; one that works in place keeps the dimensions of the first."""
+    given = [plain(one) for one in (*args, *kwargs.values())]
+    laid = _onto(given) if in_place else _meeting(given)
+    named = dict(zip(kwargs, laid[len(args) :], strict=True))
+    return carry(function, *laid[: len(args)], **named)
+
+
+def is_in_place(name: str) -> bool:
+    """Whether a method of torch's tensors, by its name, writes into what it is called on."""
+    return name.startswith("__i") if name.startswith("__") else name.endswith("_")
+
+
+def _meeting(given: list[Any]) -> list[Any]:
+    """Return operands, the tensors laid so that they meet by name."""
+    at = [index for index, one in enumerate(given) if isinstance(one, Tensor) and one.dim()]
+    if len(at) < 2:
+        return given
+    plans = planned(_meet, [given[index] for index in at])
+    for index, plan in zip(at, plans, strict=True):
+        if plan is not None:
+            given[index] = placed(given[index], plan)
+    return given
+
+
+def _meet(call: Any, *shapes: Any) -> Any:
+    return rules.meeting(call, shapes)
+
+
+def _onto(given: list[Any]) -> list[Any]:
+    """Return operands, the other tensors laid on the first."""
+    first, *others = given
+    return [
+        first,
+        *[
+            expand_as(one, first) if isinstance(one, Tensor) and one.dim() else one
+            for one in others
+        ],
+    ]

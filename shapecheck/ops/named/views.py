@@ -1,0 +1,60 @@
+"""What tensors by name have besides functions: indices and sizes by name, and writing by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, resolved, rule
+from shapecheck.ops.named.joins import fitting
+from shapecheck.ops.named.naming import by_dimension
+from shapecheck.ops.named.operations import indices, only
+from shapecheck.ops.saying import said
+from shapecheck.ops.shape.indexing import getitem
+from shapecheck.shapes import Run, Shape, Tensor, mismatch
+
+
+def absent(name: str, is_torchs: bool) -> str:
+    """Return what is said of a method that tensors by name don't have."""
+    if not is_torchs:
+        return f'a NamedTensor has no "{name}"'
+    return (
+        f'a NamedTensor has no "{name}", which goes by axes: write .tensor.{name}, or .op(function)'
+    )
+
+
+def by_name(at: Value) -> list[tuple[Value, Value]] | None:
+    """Return what is taken of which dimension, None where it isn't known."""
+    if isinstance(at, Unknown):
+        return None
+    if not isinstance(at, Mapping) or not at:
+        raise mismatch(f"{said(at)} isn't one; write dict(t=0)", "takes an index by name")
+    return by_dimension(at)
+
+
+@rule("named.item")
+def item(call: Call, x: Value, at: Value, **rest: Value) -> Value:
+    """Take what stands at indices by name."""
+    tensor, shape = resolved(call, x)
+    given = by_name(at)
+    subscript = None if given is None else indices(call, shape, given)
+    if subscript is None:
+        return Tensor(Shape.unknown(), tensor.dtype)
+    return getitem(call, Tensor(shape, tensor.dtype), subscript)
+
+
+@rule("named.put")
+def put(call: Call, x: Value, at: Value, value: Value, **rest: Value) -> Value:
+    """Write a value into what stands at indices by name."""
+    part = item(call, x, at)
+    if isinstance(value, Tensor) and isinstance(part, Tensor):
+        fitting(call, call.facts.shape(value.shape), call.facts.shape(part.shape))
+    return as_tensor(x)
+
+
+@rule("named.size")
+def size(call: Call, x: Value, dim: Value, **rest: Value) -> Value:
+    """Return the size of a dimension."""
+    _, shape = resolved(call, x)
+    at = only(call, shape, dim)
+    found = None if isinstance(at, Unknown) else shape.dims[at]
+    return UNKNOWN if found is None or isinstance(found, Run) else found

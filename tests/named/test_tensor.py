@@ -1,0 +1,416 @@
+"""`NamedTensor`: its methods are the functions, its operands meet by name, on both sides."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from named.sides import program, running, static
+from named.test_both_sides import FORMS, HEAD, OPEN, PARAMETERS, WRONG, arguments
+from seeding import seed
+from torch import Tensor, nn
+
+from shapecheck import Float, ShapeError, dims_of, named, shapecheck
+from shapecheck.named import NamedTensor
+
+VIEWS = f"{HEAD}\nfrom shapecheck.named import NamedTensor\n"
+METHODS = [
+    name
+    for name in named.__all__
+    if name.islower() and next(iter(inspect.signature(getattr(named, name)).parameters)) == "x"
+]
+
+
+def by_methods(form: str) -> str | None:
+    """Return an expression with a method for each function: `named.sum(x, "t")` otherwise.
+
+    None where nothing in it is a call of a function that has a method.
+    """
+    tree = ast.parse(form, mode="eval")
+    changed = Methods().visit(tree)
+    made = ast.unparse(changed)
+    return None if made == ast.unparse(ast.parse(form, mode="eval")) else made
+
+
+class Methods(ast.NodeTransformer):
+    """Puts the method in the place of the function that an expression calls at last."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        return ast.Subscript(self.visit(node.value), node.slice, ast.Load())
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return ast.Attribute(self.visit(node.value), node.attr, ast.Load())
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name("named"), attr=name), args=[first, *rest]
+            ) if name in METHODS and not isinstance(first, ast.Starred):
+                view = ast.Call(ast.Name("NamedTensor", ast.Load()), [first], [])
+                method = ast.Attribute(view, name, ast.Load())
+                return ast.Call(method, rest, node.keywords)
+        return node
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        return node
+
+
+CALLS = [
+    (name, form, made)
+    for name, forms in FORMS.items()
+    for form in forms
+    if (made := by_methods(form)) is not None and not made.startswith("[")
+]
+
+
+@pytest.mark.parametrize(("name", "form", "made"), CALLS, ids=[made for *_, made in CALLS])
+def test_a_method_is_the_function(name: str, form: str, made: str) -> None:
+    text = program(VIEWS, PARAMETERS, made if name == "pack" else f"{made}.tensor")
+    expected = running(program(HEAD, PARAMETERS, form), arguments())
+    assert running(text, arguments()) == expected
+    if name not in OPEN:
+        assert static(text) == expected
+
+
+def test_each_function_of_a_tensor_is_a_method() -> None:
+    for name in METHODS:
+        function, method = getattr(named, name), getattr(NamedTensor, name)
+        (_, *own), (_, *given) = (
+            inspect.signature(one).parameters.values() for one in (method, function)
+        )
+        assert own == given
+        assert method.__doc__ == function.__doc__
+
+
+def test_each_other_function_is_one_of_the_class() -> None:
+    others = {name for name in named.__all__ if name.islower()} - set(METHODS)
+    assert others == {n for n in others if isinstance(vars(NamedTensor)[n], classmethod)}
+
+
+def of_methods(text: str) -> Iterator[str]:
+    made = by_methods(text)
+    if made is not None:
+        yield made
+
+
+WRONGLY = [(text, made) for text in WRONG.values() for made in of_methods(text)]
+
+
+@pytest.mark.parametrize(("form", "made"), WRONGLY, ids=[made for _, made in WRONGLY])
+def test_a_wrong_method_is_told_as_the_function_is(form: str, made: str) -> None:
+    text = program(VIEWS, PARAMETERS, made)
+    (said, *others), (found,) = static(text), running(text, arguments())
+    assert said == found
+    assert others == []
+    (function,) = running(program(HEAD, PARAMETERS, form), arguments())
+    assert said.replace('"', '"named.', 1).partition(" ")[2] == function.partition(" ")[2]
+
+
+# What expressions with views are: the names of the result.
+MEETING = {
+    "NamedTensor(x) + m": "b t d",
+    "NamedTensor(m) + x": "b t d",
+    "x + NamedTensor(m)": "b t d",
+    "m * NamedTensor(x)": "b t d",
+    "NamedTensor(m) * NamedTensor(m).order('b t')": "t b",
+    "NamedTensor(x) * NamedTensor(y)": "s b t d",
+    "1 - NamedTensor(x) / 2": "b t d",
+    "2 ** NamedTensor(x) % 3 // 1": "b t d",
+    "-NamedTensor(x)": "b t d",
+    "~NamedTensor(m) & m | m ^ m": "t b",
+    "abs(NamedTensor(x))": "b t d",
+    "NamedTensor(x) > m": "b t d",
+    "NamedTensor(x) == 1": "b t d",
+    "0.5 <= NamedTensor(x)": "b t d",
+    "NamedTensor(x) - NamedTensor(x).mean('t', keepdim=True)": "b t d",
+    "NamedTensor(x).mean('t', keepdim=True) - x": "b t d",
+    "NamedTensor(x).topk(2, 't')[0] + NamedTensor(x).topk(2, 't')[0]": "b 2 d",
+    "NamedTensor(x).topk(2, 't')[0] / NamedTensor(x).sum('t')": "b 2 d",
+    "NamedTensor(x) + NamedTensor(x).sum()": "b t d",
+    "NamedTensor(x).relu().clamp(0, 1).exp()": "b t d",
+    "NamedTensor(x).to(torch.float64).float().detach()": "b t d",
+    "NamedTensor(x).add(m, alpha=2)": "b t d",
+    "NamedTensor(x).lerp(NamedTensor(x), 0.5)": "b t d",
+    "NamedTensor(x).where(m, 0.0)": "b t d",
+    "NamedTensor(x).mul_(m)": "b t d",
+    "NamedTensor(x).copy_(named.order(x, 'd b t'))": "b t d",
+    "torch.relu(NamedTensor(x))": "b t d",
+    "torch.maximum(NamedTensor(m), NamedTensor(m).order('b t'))": "t b",
+    "torch.add(x, NamedTensor(m))": "b t d",
+    "NamedTensor(x)[{'t': 0}]": "b d",
+    "NamedTensor(x)[{'t': -1, 'b': 0}]": "d",
+    "NamedTensor(x)[{'t': slice(1, None)}]": "b t-1 d",
+    "NamedTensor(x)[{'t': NamedTensor(i)}]": "b n d",
+    "NamedTensor(x)[{'d': [0, 2]}]": "b t 2",
+    "NamedTensor(X)[{T: 0}]": "bb dd",
+    "NamedTensor(x, 'p q r')": "p q r",
+    "NamedTensor(x, ('p', 'q', 'r'))": "p q r",
+    "NamedTensor(x, 'p', 'q', 'r')": "p q r",
+    "NamedTensor(NamedTensor(x))": "b t d",
+    "named.NamedTensor(torch.rand(2, 3), 'p q')": "p q",
+    "NamedTensor(x).softmax('t').sum('d').max('b')[0]": "t",
+    "NamedTensor(x).dot(NamedTensor(y), 'd')": "b t s",
+    "NamedTensor(x).masked_fill(NamedTensor(m), 0.0)": "b t d",
+    "NamedTensor.zeros(b=2, q=4) + NamedTensor.rand({'q': 4})": "b q",
+    "NamedTensor.cat([NamedTensor(x), NamedTensor(x).order('t b d')], 't')": "b 2*t d",
+    "NamedTensor.stack_new([NamedTensor(x), x], 'n2')": "n2 b t d",
+    "NamedTensor.align(NamedTensor(x), m)[1]": "b t 1",
+}
+PLAIN = {  # functions take them as well, behind the first tensor
+    "named.cat([NamedTensor(x), x], 't')": "b 2*t d",
+    "named.align_as(m, NamedTensor(x))": "b t 1",
+    "named.order(x, *NamedTensor(x).dims[::-1])": "d t b",
+}
+MEETING |= PLAIN
+
+
+@pytest.mark.parametrize("expression", MEETING)
+def test_names_of_what_views_give(expression: str) -> None:
+    tensor = (
+        ""
+        if expression.startswith("named.") and "NamedTensor(torch" not in expression
+        else ".tensor"
+    )
+    text = program(VIEWS, PARAMETERS, f"({expression}){tensor}")
+    assert static(text) == running(text, arguments()) == [MEETING[expression]]
+
+
+REFUSED = {
+    "NamedTensor(x) + torch.rand(5)": (
+        '"+" can\'t align (5) with (b t d): 5 of (5) has no name to meet by'
+    ),
+    "NamedTensor(x)[0]": '"[...]" takes an index by name: 0 isn\'t one; write dict(t=0)',
+    "NamedTensor(x)[{'q': 0}]": '"[...]" has no dimension "q" in (b t d): it has "b", "t" and "d"',
+    "NamedTensor(x).size('q')": '"size" has no dimension "q" in (b t d): it has "b", "t" and "d"',
+    "NamedTensor(m).mul_(x)": '"mul_" can\'t align (b t d) with (t b): (t b) has no "d"',
+    "NamedTensor(x).exp().sum('q')": (
+        '"sum" has no dimension "q" in (b t d): it has "b", "t" and "d"'
+    ),
+    "NamedTensor.cat([NamedTensor(x), y], 't')": (
+        '"NamedTensor.cat" has no dimension "t" in operand 1 (d s b): it has "d", "s" and "b"'
+    ),
+    "NamedTensor.zeros(q='r')": '"NamedTensor.zeros" takes the size of "q": \'r\' isn\'t one',
+}
+
+
+@pytest.mark.parametrize("expression", REFUSED)
+def test_what_is_said_of_wrong_views(expression: str) -> None:
+    text = program(VIEWS, PARAMETERS, expression)
+    assert static(text) == running(text, arguments()) == [f"error: {REFUSED[expression]}"]
+
+
+# Equal names are equal sizes: the results are those of torch, whatever the order of dimensions.
+def views() -> tuple[NamedTensor, NamedTensor, Tensor, Tensor]:
+    seed(0)
+    a, b = torch.rand(2, 3, 4), torch.rand(4, 2)
+    return NamedTensor(a, "b t d"), NamedTensor(b, "d b"), a, b
+
+
+TWINS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Tensor, Tensor], Tensor]]] = {
+    "sum": (lambda x, y: x + y, lambda a, b: a + b.T[:, None]),
+    "reflected": (lambda x, y: y.tensor - x, lambda a, b: b.T[:, None] - a),
+    "of a number": (lambda x, y: 2 / x, lambda a, b: 2 / a),
+    "compared": (lambda x, y: x < y, lambda a, b: a < b.T[:, None]),
+    "of torch": (torch.maximum, lambda a, b: torch.maximum(a, b.T[:, None])),
+    "method": (lambda x, y: x.pow(y), lambda a, b: a.pow(b.T[:, None])),
+    "in place": (lambda x, y: x.clone().mul_(y), lambda a, b: a * b.T[:, None]),
+    "softmax": (lambda x, y: x.softmax("t"), lambda a, b: a.softmax(1)),
+    "index": (lambda x, y: x[{"t": 0, "d": [1, 2]}], lambda a, b: a[:, 0, [1, 2]]),
+    "op": (lambda x, y: x.op(F.gelu), lambda a, b: F.gelu(a)),
+}
+
+
+@pytest.mark.parametrize("way", TWINS)
+def test_elements_are_those_of_torch(way: str) -> None:
+    x, y, a, b = views()
+    by_name, by_axis = TWINS[way]
+    found, expected = by_name(x, y), by_axis(a, b)
+    assert isinstance(found, NamedTensor)
+    torch.testing.assert_close(found.tensor, expected, rtol=0, atol=0)
+
+
+def written(x: NamedTensor, a: Tensor) -> None:
+    x[{"t": 0}] = 1.0
+    a[:, 0] = 1.0
+    x[{"t": 1}] = NamedTensor(torch.arange(8.0).view(4, 2), "d b")
+    a[:, 1] = torch.arange(8.0).view(4, 2).T
+    x[{"d": slice(0, 2)}] = NamedTensor(torch.ones(2), "d")
+    a[..., :2] = 1.0
+    x[{"t": torch.tensor([2, 0]), "b": 0}] = 5
+    a[0, [2, 0]] = 5
+    x[{"d": NamedTensor(torch.tensor([3, 2]), "k")}] = NamedTensor(torch.tensor([7.0, 8.0]), "k")
+    a[..., [3, 2]] = torch.tensor([7.0, 8.0])
+
+
+def test_writing_by_name() -> None:
+    x, _, a, _ = views()
+    written(x, a := a.clone())
+    torch.testing.assert_close(x.tensor, a)
+
+
+@pytest.mark.parametrize(
+    ("index", "value", "text"),
+    [
+        ({"t": 0}, named(torch.ones(3), "q"), 'can\'t write (q) into (b d): it has no "q"'),
+        ({"q": 0}, 1.0, 'has no dimension "q" in (b t d): it has "b", "t" and "d"'),
+        (
+            {"t": slice(0, 2)},
+            named(torch.ones(3), "t"),
+            "can't write (t) into (b min(t,2) d): t isn't min(t,2)",
+        ),
+    ],
+)
+def test_what_is_written_fits(index: Any, value: Any, text: str) -> None:
+    x, *_ = views()
+    with pytest.raises(ShapeError) as caught:
+        x[index] = value
+    assert caught.value.message.text == f'"[...] =" {text}'
+
+
+def test_what_a_view_is() -> None:
+    x, _, a, _ = views()
+    assert x.tensor is x.values is a
+    assert x.dims == x.names == dims_of(a) == ("b", "t", "d")
+    assert x.shape == {"b": 2, "t": 3, "d": 4}
+    assert (x.size("t"), x.dim(), len(x[{"b": 0, "t": 0}])) == (3, 3, 4)
+    assert (x.dtype, x.device, x.requires_grad) == (a.dtype, a.device, False)
+    assert x.sum().item() == float(x.sum()) == a.sum().item()
+    assert (x == x).all()
+    assert x[{"b": 0}].tolist() == a[0].tolist()
+    with pytest.raises(TypeError, match="3 dimensions have no one length"):
+        len(x)
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(x)  # type: ignore[call-overload]
+
+
+def test_how_a_view_is_written() -> None:
+    assert (
+        repr(NamedTensor(torch.ones(2, 1), "b t"))
+        == 'NamedTensor(tensor([[1.],\n        [1.]]), "b t")'
+    )
+    assert f"{NamedTensor(torch.tensor(0.5)):.2f}" == "0.50"
+
+
+def test_gradients_have_the_names() -> None:
+    x = NamedTensor(torch.ones(2, 3, requires_grad=True), "b t")
+    assert x.grad is None
+    (x * NamedTensor(torch.arange(3.0), "t")).backward(NamedTensor(torch.tensor([1.0, 2.0]), "b"))
+    assert x.grad is not None
+    assert x.grad.dims == ("b", "t")
+    torch.testing.assert_close(x.grad.tensor, torch.tensor([[0.0, 1, 2], [0, 2, 4]]))
+    assert NamedTensor(torch.ones(2), "b").requires_grad_().requires_grad
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_names_go_with_a_copy(way: Callable[[NamedTensor], NamedTensor]) -> None:
+    x, *_ = views()
+    found = way(x)
+    assert found.dims == x.dims
+    assert (found == x).all()
+
+
+@shapecheck
+def scored(q: Float[Tensor, "b t d"], keys: NamedTensor) -> NamedTensor:
+    found = NamedTensor(q).dot(keys, "d").softmax("s")
+    assert found.dims == ("b", "t", "s")
+    assert torch.relu(found).dims == found.dims
+    assert (found + keys).dims == ("d", "b", "t", "s")
+    return found
+
+
+def test_names_go_with_a_view_into_calls_and_out_of_them() -> None:
+    keys = NamedTensor(torch.rand(5, 4), "s d")
+    found = scored(torch.rand(2, 3, 4), keys)
+    assert found.dims == ("b", "t", "s")
+    assert found.sum("s").dims == ("b", "t")
+
+
+@shapecheck
+def beside(x: Float[Tensor, "b t"], other: NamedTensor) -> tuple[object, ...]:
+    return other.dims, other.shape, (other * 2).sum("t").dims, (NamedTensor(x) + 1).dims
+
+
+def test_a_name_may_be_another_size_in_a_call() -> None:
+    other = NamedTensor(torch.rand(7, 3), "b t")
+    found = beside(torch.rand(2, 3), other)
+    assert found == (("b", "t"), {"b": 7, "t": 3}, ("b",), ("b", "t"))
+    assert other.dims == ("b", "t")
+
+
+PLAINLY = "takes plain tensors, and a NamedTensor is given: write .tensor, or .op(function)"
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (
+            lambda x: torch.softmax(x, 1),
+            TypeError,
+            f'"softmax" {PLAINLY}',
+        ),
+        (
+            nn.Linear(4, 2),
+            TypeError,
+            f'"linear" {PLAINLY}',
+        ),
+        (
+            lambda x: x.view(6, 4),
+            AttributeError,
+            'a NamedTensor has no "view", which goes by axes: write .tensor.view, or .op(function)',
+        ),
+        (lambda x: x.smoothe(), AttributeError, 'a NamedTensor has no "smoothe"'),
+        (
+            lambda x: named.softmax(x, "t"),
+            ShapeError,
+            '"named.softmax" takes a plain tensor: a NamedTensor is given; '
+            "write .tensor, or call its method",
+        ),
+        (
+            lambda x: beside(x, x),
+            ShapeError,
+            'argument "x" of "beside" is NamedTensor, declared a tensor "b t"',
+        ),
+    ],
+)
+def test_where_a_plain_tensor_is_needed(
+    call: Callable[[NamedTensor], object], error: type[Exception], text: str
+) -> None:
+    x, *_ = views()
+    with pytest.raises(error) as caught:
+        call(x)
+    assert str(caught.value).partition("\n")[0].partition("  [")[0] == text
+
+
+def test_methods_that_are_missing_are_told_before() -> None:
+    text = program(VIEWS, PARAMETERS, "NamedTensor(x).smoothe()")
+    assert static(text) == ['error: a NamedTensor has no "smoothe"']
+
+
+def compiled(q: Float[Tensor, "b t d"], k: Float[Tensor, "d s b"]) -> Float[Tensor, "b s"]:
+    x = NamedTensor(q)
+    weights = x.dot(k, "d").softmax("s") * NamedTensor(k).sum("d")
+    weights = (weights * 2 + weights.sum("t")).relu().clamp(max=weights)
+    weights[{"t": 1}] = NamedTensor.ones(s=5) * named.zeros({"b": 2})
+    return weights[{"t": 0}].sub(0.5).tensor
+
+
+def test_a_view_is_compiled_in_one_graph() -> None:
+    torch._dynamo.reset()
+    given = torch.rand(2, 3, 4), torch.rand(4, 5, 2)
+    function = shapecheck(compiled)
+    fast = torch.compile(function, fullgraph=True, backend="eager")
+    torch.testing.assert_close(fast(*given), function(*given))
+
+
+@pytest.mark.parametrize("mode", ["off", "boundary", "full"])
+def test_a_view_has_names_however_much_is_checked(mode: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("SHAPECHECK", mode)
+    found = shapecheck(compiled)(torch.rand(2, 3, 4), torch.rand(4, 5, 2))
+    assert found.shape == (2, 5)
