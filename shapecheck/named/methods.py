@@ -43,7 +43,9 @@ def all_held(cls: type[Holder], found: Any) -> Any:
     if isinstance(found, Tensor):
         return held(cls, found)
     if isinstance(found, tuple) and not isinstance(found, PackedSequence):
-        return tuple([all_held(cls, one) for one in found])
+        return tuple(
+            [held(cls, one) if one.__class__ is Tensor else all_held(cls, one) for one in found]
+        )
     return found
 
 

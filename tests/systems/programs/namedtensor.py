@@ -57,7 +57,7 @@ def sampled(
     mu: Float[Tensor, "dist out"], std: Float[Tensor, "dist out"]
 ) -> Float[Tensor, "samples dist out"]:
     normal = distributions.Normal(mu, std)
-    # wrong: normal = distributions.Normal(mu, std.T)
+    # wrong: normal = distributions.Normal(mu, named.rename(std, other="out"))
     return normal.sample(samples=20)
     # wrong: return normal.sample(dist=20)
 
