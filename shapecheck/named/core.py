@@ -32,6 +32,7 @@ from shapecheck.runtime.internals import DisableTorchFunction, transforming
 from shapecheck.runtime.naming import transforms
 from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.facts import ValueFacts, value_of
+from shapecheck.runtime.naming.lasting import known_in
 from shapecheck.runtime.naming.lookup import kept
 from shapecheck.runtime.naming.mode import thread_mode
 from shapecheck.runtime.naming.op_errors import Spelled, syntax_of
@@ -65,7 +66,29 @@ def record_of(tensor: torch.Tensor) -> Record | None:
         return known if inside or tensor.shape == known.sizes else None
     if isinstance(tensor, torch.Tensor) and transforming() is not None:
         return transforms.inherited(tensor, table)
+    if inside and isinstance(tensor, torch.Tensor):
+        return _elsewhere(tensor)
     return None
+
+
+def _elsewhere(tensor: torch.Tensor) -> Record | None:
+    """Return the names of a tensor that outlived another call, or of a result outside of calls."""
+    found = known_in(state.here, tensor)
+    if found is None and _home_of(tensor) is state.root:
+        found = state.root.of(tensor)
+    return None if found is None or tensor.shape != found.sizes else found
+
+
+def _home_of(tensor: torch.Tensor) -> CallNames:
+    """Return where a tensor has its names.
+
+    What only a result's function calls its dimensions is carried by no op outside of calls, and so
+    isn't what operations by name give of it.
+    """
+    frame = state.here
+    if frame is state.given and frame.of(tensor) is None and state.root.of(tensor) is not None:
+        return state.root
+    return frame
 
 
 def meant(given: Any) -> Any:
@@ -287,12 +310,26 @@ def carry(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         return found
     mode = state.mode or thread_mode()
     if mode.frame is not None:
-        return function(*args, **kwargs)
+        if mode.frame is state.given and state.root in map(_home_of, _tensors(args)):
+            mode.frame = state.root
+        try:
+            return function(*args, **kwargs)
+        finally:
+            mode.frame = state.given if mode.frame is state.root else mode.frame
     mode.frame = state.root
     try:
         return mode.__torch_function__(function, (), args, kwargs or None)  # type: ignore[no-any-return,no-untyped-call]
     finally:
         mode.frame = None
+
+
+def _tensors(given: Any) -> Iterator[torch.Tensor]:
+    """Yield the tensors in arguments."""
+    for one in given:
+        if isinstance(one, torch.Tensor):
+            yield one
+        elif isinstance(one, (tuple, list)):
+            yield from _tensors(one)
 
 
 def unnamed(function: Callable[..., T], *args: Any) -> T:
@@ -355,10 +392,9 @@ def called(
         for axis, name in names:
             texts[axis] = name if isinstance(name, str) else name.name
         return names_in_trace.write(tensor, tuple(texts))
-    mode = state.mode
-    inside = None if mode is None else mode.frame
-    frame = inside or state.root
     before = tensor if like is None else like
+    frame = _home_of(before)
+    inside = None if frame is state.root else frame
     new = (again, names)
     found = kept(_renamed, frame.table, inside is None, frame.plan, new, before)
     if found is None or not found.holds(inside):
@@ -431,7 +467,7 @@ def settled(tensor: torch.Tensor, like: torch.Tensor, axes: Sequence[int | None]
             found = [
                 size if at is None else known.dims[at] for at, size in zip(axes, sizes, strict=True)
             ]
-            state.here.name(tensor, record(tuple(found), sizes, known.values))
+            _home_of(like).name(tensor, record(tuple(found), sizes, known.values))
     return tensor
 
 

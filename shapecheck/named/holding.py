@@ -63,6 +63,9 @@ def _enter(frame: CallNames, tensor: torch.Tensor, held: Record) -> None:
         if frame is state.root:
             frame.name(tensor, held)
             return
+        if frame.plan is None:
+            frame.name(tensor, frame.settled(held))
+            return
         own = apart(held, {frame.plan.symbol(n): size for n, size in frame.names.items()})
         own = apart(own, frame.symbols)
         for symbol, size in own.values.items():

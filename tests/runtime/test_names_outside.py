@@ -202,6 +202,30 @@ def test_results_of_two_functions_have_nothing_to_do_with_each_other() -> None:
         assert dims_of(z + y) == ("b", "t")
 
 
+def test_operations_by_name_know_results_and_what_outlived_a_call() -> None:
+    @shapecheck
+    def encode(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        if kept:
+            return sum_by_name(kept[0], "n") + x
+        kept.append(x * 2)
+        return kept[0]
+
+    def sum_by_name(x: Tensor, name: str) -> Tensor:
+        return named.sum(x, name, keepdim=True)  # type: ignore[shape]
+
+    kept: list[Tensor] = []
+    with names():
+        y, z = encode(torch.rand(4, 6)), encode(torch.rand(4, 6))
+        assert dims_of(named.order(y, "d n")) == ("d", "n")  # type: ignore[shape]
+        assert dims_of(named.softmax(y, "n")) == ("n", "d")  # type: ignore[shape]
+        assert dims_of(named.rename(y, k="n")) == ("k", "d")  # type: ignore[shape]
+        assert dims_of(named.order(y, "d n") + z.T) == (None, None)  # type: ignore[shape]
+        x = named.NamedTensor(named(torch.rand(4, 6), "b t"))
+        assert x.softmax("t").dims == ("b", "t")
+        assert dims_of(encode(torch.rand(4, 6))) == ("n", "d")
+        assert (x + named(torch.rand(4), "b")).dims == ("b", "t")
+
+
 def test_a_result_is_called_the_same_whoever_called_before() -> None:
     @shapecheck
     def encode(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
@@ -248,7 +272,7 @@ def test_assert_shape_checks_and_does_not_rename() -> None:
         assert dims_of(assert_shape(x, "b t")) == ("b", "t")
         with pytest.raises(ShapeError, match="declared 4"):
             assert_shape(x, "b 4")
-        assert dims_of(assert_shape(torch.rand(2, 3), "n m")) == ("n", "m")
+        assert dims_of(assert_shape(torch.rand(2, 3), "n m")) == ("n", "m")  # type: ignore[shape]
 
     check()
     with names():
@@ -286,7 +310,7 @@ def test_where_no_names_are_carried(monkeypatch: pytest.MonkeyPatch, said: str) 
     monkeypatch.setenv("SHAPECHECK", said)
     with names():
         x = named(torch.rand(3, 3), "b t")
-        assert dims_of(x + x.T) == (None, None)
+        assert dims_of(x + x.T) == (None, None)  # type: ignore[shape]
 
 
 def test_each_thread_has_its_own() -> None:
@@ -313,7 +337,7 @@ def test_nothing_is_checked_while_disabled() -> None:
         return x
 
     with names(), disabled():
-        x = rows(named(torch.rand(2, 3), "b t"))  # type: ignore[shape]
+        x = rows(named(torch.rand(2, 3), "b t"))
         assert dims_of(x) == ("b", "t")
 
 

@@ -60,7 +60,7 @@ def _known(tensor: torch.Tensor) -> tuple[DimExpr, ...] | None:
     Where names are carried outside of calls, an axis may have a name of these, or of a result.
     """
     sizes, frame = sizes_of(tensor), state.here
-    records = [known_in(frame, tensor) or transforms.known(tensor, frame.table)]
+    records = [transforms.known(tensor, frame.table) or known_in(frame, tensor)]
     if state.is_outside(frame):
         records.append(state.root.of(tensor))
     found = [one.dims for one in records if one is not None and one.sizes == sizes]
