@@ -319,6 +319,10 @@ class Matcher:
                 return found
             case spec.Negate(operand):
                 return -size_of(self._value(operand))
+            case spec.Binary("+", left, right):
+                return dims.joined((size_of(self._value(left)), size_of(self._value(right))))
+            case spec.Binary("*", spec.Number(count), right):
+                return dims.copies(size_of(self._value(right)), count)
             case spec.Binary(op, left, right):
                 return dims.ARITHMETIC[op](size_of(self._value(left)), size_of(self._value(right)))
             case spec.Call(function, args):

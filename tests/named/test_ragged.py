@@ -51,7 +51,7 @@ def test_a_reduction_leaves_the_padding_out(name: str) -> None:
     expected = torch.stack([plain(row[:n]) for row, n in zip(x, LENGTHS, strict=True)])
     x = named(x, Batch, Time, Feature)
     found = by_name(x, Time.with_lengths(LENGTHS))
-    assert dims_of(found) == ("batch", "feature")
+    assert dims_of(found) == (Batch, Feature)
     torch.testing.assert_close(found, expected, equal_nan=True)
     swapped = by_name(named.order(x, Feature, Time, Batch), Time.with_lengths(LENGTHS))
     torch.testing.assert_close(swapped, expected.T, equal_nan=True)
@@ -77,7 +77,7 @@ def test_softmax_gives_padding_no_weight() -> None:
     x = named(padded(), Batch, Time, Feature)
     time = Time.with_lengths(LENGTHS)
     weights, logs = named.softmax(x, time), named.log_softmax(x, time)
-    assert dims_of(weights) == dims_of(logs) == ("batch", "time", "feature")
+    assert dims_of(weights) == dims_of(logs) == (Batch, Time, Feature)
     for row, weight, log, n in zip(padded(), weights, logs, LENGTHS, strict=True):
         torch.testing.assert_close(weight[:n], row[:n].softmax(0))
         torch.testing.assert_close(log[:n], row[:n].log_softmax(0))
@@ -101,7 +101,7 @@ def test_masks() -> None:
     x = named(padded().mT, Batch, Feature, Time)
     mask = named.mask(x, time)
     assert mask.shape == (3, 1, 4)
-    assert dims_of(mask) == ("batch", None, "time")
+    assert dims_of(mask) == (Batch, None, Time)
     filled = named.masked_fill(x, named.op(mask, torch.logical_not), 0.0)
     assert torch.equal(filled, x.masked_fill(~mask, 0.0))
     assert dims_of(filled) == dims_of(named.expand_as(mask, x)) == dims_of(x)
@@ -143,7 +143,7 @@ def test_packing_and_unpacking() -> None:
 
     x = padded()
     found = encode(x, LENGTHS)
-    assert dims_of(found) == ("batch", "time", "hidden")
+    assert dims_of(found) == (Batch, Time, "hidden")
     for row, one, n in zip(x, found, LENGTHS, strict=True):
         torch.testing.assert_close(one[:n], gru(row[None, :n])[0][0])
         assert not one[n:].any()
