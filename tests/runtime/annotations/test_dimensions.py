@@ -100,6 +100,14 @@ def test_two_objects_of_one_name() -> None:
     with pytest.raises(ShapeError) as error:
         both(torch.rand(3), torch.rand(3))
     assert "axis -1 is batch on the left and batch on the right" in first_line(error)
+
+    @shapecheck
+    def other_of(x: Float[Tensor, Batch], y: Float[Tensor, other]) -> Float[Tensor, Batch]:
+        return y
+
+    with pytest.raises(ShapeError) as error:
+        other_of(torch.rand(3), torch.rand(3))
+    assert "axis 0 is batch, declared batch, another one of this name" in first_line(error)
     square = named(torch.rand(2, 3), Batch, other)
     assert dims_of(square) == (Batch, other)
     assert dims_of(named.sum(square, Batch)) == (other,)
