@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
@@ -39,15 +39,13 @@ T = TypeVar("T")
 Pair: TypeAlias = tuple[Tensor, Tensor]
 Fill: TypeAlias = 'float | bool | Literal["lowest", "highest"]'
 
-_PLAIN: Final = (str, type(None))
-
 
 def padded_in(dims: Names | None) -> list[Dim]:
     """Return the dimensions among those given that have lengths."""
-    if isinstance(dims, _PLAIN):
-        return []
     if isinstance(dims, Dim):
         return [] if dims.lengths is None else [dims]
+    if not isinstance(dims, list | tuple):
+        return []  # which the operation refuses
     return [dim for dim in dims if isinstance(dim, Dim) and dim.lengths is not None]
 
 

@@ -24,6 +24,7 @@ from shapecheck.spec.nodes import (
     Negate,
     Number,
     Spec,
+    walk,
 )
 from shapecheck.spec.parser import SpecError, parse
 
@@ -68,6 +69,11 @@ class ObjectName(str):
 
     def __reduce__(self) -> tuple[type[ObjectName], tuple[Sym]]:
         return ObjectName, (self.symbol,)
+
+
+def is_of_objects(expr: Expr) -> bool:
+    """Whether an expression is made of dimension objects: it has an order, a text has none."""
+    return any(isinstance(one, Name) and isinstance(one.id, ObjectName) for one in walk(expr))
 
 
 def of_objects(parts: Sequence[Part]) -> tuple[Spec, Objects]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from seeded_bugs import analyzed, errors
 from seeding import seed
 from torch import Tensor, nn
 
@@ -214,3 +215,48 @@ def test_the_warning_can_be_switched_off() -> None:
         warnings.simplefilter("ignore", RaggedWarning)
         blind_mean(padded())
     assert caught == []
+
+
+HEAD = """\
+import torch
+import torch.nn.functional as F
+from shapecheck import Dim, Float, Int, dims, named, shapecheck
+from torch import Tensor, nn
+Batch, Feature = dims("batch feature")
+Time = Dim("time", kind="spatial", ragged=True)
+pool, norm = nn.AdaptiveAvgPool1d(1), nn.BatchNorm1d(5)
+gru, loss = nn.GRU(4, 4, batch_first=True), nn.CrossEntropyLoss()
+"""
+X, ROWS = "x: Float[Tensor, Batch, 5, Time]", "x: Float[Tensor, Batch, Time, 4]"
+CLASSES = "x: Float[Tensor, Batch, Feature, Time], y: Int[Tensor, Batch, Time]"
+IDS = torch.zeros(3, 4, dtype=torch.int64)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expression", "given", "counts"),
+    [
+        (X, "x @ x.mT", (torch.rand(3, 5, 4),), True),
+        (X, "x.mT @ x", (torch.rand(3, 5, 4),), False),
+        (X, 'torch.einsum("bft,bgt->bfg", x, x)', (torch.rand(3, 5, 4),), True),
+        (X, 'torch.einsum("bft,bgt->bfgt", x, x)', (torch.rand(3, 5, 4),), False),
+        (X, "named.dot(x[:, 0], x[:, 1], Time)", (torch.rand(3, 5, 4),), True),
+        (X, "F.adaptive_avg_pool1d(x, 1)", (torch.rand(3, 5, 4),), True),
+        (X, "pool(x)", (torch.rand(3, 5, 4),), True),
+        (X, "F.avg_pool1d(x, 2)", (torch.rand(3, 5, 4),), False),
+        (X, "norm(x)", (torch.rand(3, 5, 4),), True),
+        (ROWS, "gru(x)[0]", (torch.rand(3, 4, 4),), True),
+        (CLASSES, "F.cross_entropy(x, y)", (torch.rand(3, 5, 4), IDS), True),
+        (CLASSES, "loss(x, y)", (torch.rand(3, 5, 4), IDS), True),
+        (CLASSES, "F.cross_entropy(x, y, ignore_index=-1)", (torch.rand(3, 5, 4), IDS), False),
+        (CLASSES, 'F.cross_entropy(x, y, reduction="none")', (torch.rand(3, 5, 4), IDS), False),
+    ],
+)
+def test_both_sides_warn_of_what_counts_padding(
+    parameters: str, expression: str, given: tuple[Tensor, ...], counts: bool
+) -> None:
+    text = f"{HEAD}\n@shapecheck\ndef f({parameters}) -> Tensor:\n    return {expression}\n"
+    found = [line for _, line in errors(analyzed(text))]
+    assert [("counts the padding of time" in line) for line in found] == [True] * counts
+    names: dict[str, Any] = {"__name__": "program"}
+    exec(text, names)
+    assert len(said(lambda: names["f"](*given))) == counts

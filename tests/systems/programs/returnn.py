@@ -234,6 +234,19 @@ def context(
     # wrong: return (weights.mT @ values).mT.mT
 
 
+class Projected(nn.Module):
+    """A layer that gives a dimension of which the size is promised."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(40, 40)
+        # wrong: self.layer = nn.Linear(40, 41)
+
+    @shapecheck
+    def forward(self, x: Float[Tensor, Batch, InputFeat]) -> Float[Tensor, Batch, InputFeat]:
+        return self.layer(x)
+
+
 def main() -> None:
     lengths = torch.tensor([3, 5])
     x = torch.rand(2, 5, 40)
@@ -273,6 +286,7 @@ def main() -> None:
     torch.testing.assert_close(counted(x, lengths)[0, :, 0], x[0, :3].sum(0))
     assert torch.equal(reversed_in_time(x[..., 0], lengths)[0, :3], x[0, :3, 0].flip(0))
     torch.testing.assert_close(context(energy, energy.clone()), energy @ energy)
+    assert Projected()(torch.rand(2, 40)).shape == (2, 40)
 
 
 if __name__ == "__main__":
