@@ -287,7 +287,7 @@ class Dim:
         return hash(self._now.layout)
 
     def __lt__(self, other: Dim) -> bool:
-        return isinstance(other, Dim) and _place(self) < _place(other)
+        return _place(self) < _place(other) if isinstance(other, Dim) else NotImplemented
 
     def __repr__(self) -> str:
         size, kind = self.size, "" if self.kind is None else f", kind={self.kind!r}"
