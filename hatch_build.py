@@ -27,7 +27,8 @@ SOURCES = (f"{MODULE}.c", "shapecheck/runtime/naming/_readings.c")
 ROOMS = ("dtypes.py", "dims", "shapes", "ops", "signatures", "analysis")
 """What mypyc compiles of the package."""
 INTERPRETED = (
-    "dims/objects.py",  # programs hold these objects, copy them and send them about
+    "dims/objects.py",  # programs hold these objects, copy them and send them about,
+    "dims/layouts.py",  # with what these are
     "signatures/index.py",  # what it keeps on disk is Python's own
     "analysis/host.py",  # what hosts give and get goes from one process to another,
     "analysis/findings.py",  # and so does what is said of each part

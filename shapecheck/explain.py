@@ -175,6 +175,8 @@ def boundary(
             value = facts.dim(value)  # a name that has turned out to be something
         same = str(value) == misfit.expected or _is_of_any_order(str(value), misfit.expected)
         here = "" if same else f" (here {value})"
+        if same and str(misfit.actual) == misfit.expected:
+            here = ", another one of this name"
         reason = f"axis {misfit.axis} is {misfit.actual}, declared {misfit.expected}{here}"
     notes: list[str] = []
     if facts is not None and text is not None:

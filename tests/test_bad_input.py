@@ -291,8 +291,8 @@ STUBS: list[tuple[str, bytes | str, int, str]] = [
         f"@cached\n{HEAD} -> None: ...\n",
         1,
         "unknown decorator 'cached'; there are method, inplace, also(...), example(...), overload, "
-        "property and reduces, normalizes, levels, reshapes, tensor_type, metadata, telling, "
-        "shared, arraylike, by_axis, uncast, sized, arrays, plain",
+        "property and reduces, normalizes, mixes, levels, reshapes, tensor_type, metadata, "
+        "telling, shared, arraylike, by_axis, uncast, sized, arrays, plain",
     ),
     (
         "an empty example",

@@ -60,9 +60,9 @@ def page(families: dict[str, list[Told]], said: str) -> Iterator[str]:
         renamed = [(one["name"], most(one["renamed"])) for one in ran if one["renamed"]]
         if renamed:
             yield (
-                "\nNames that are others for other sizes. None is false: axes without names are their "
-                "sizes in what merges them, as in `(batch 2 2)`, and nothing is said of an axis of "
-                "which one is left.\n"
+                "\nNames that are others for other sizes. None is false: axes without names are "
+                "their sizes in what merges them, as in `(batch 2 2)`, and nothing is said of an "
+                "axis of which one is left.\n"
             )
             yield from table(("model", "ops"), renamed)
 

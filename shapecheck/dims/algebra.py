@@ -137,9 +137,11 @@ class Size:
     """A symbolic size that is no plain integer; immutable, hashable, in canonical form.
 
     Arithmetic with `+ - * // % **` mixes freely with `int` and gives an `int` where it can.
+    `layout` is what stands one behind the other in an axis of this size, where dimension objects
+    say it (see `joined`): an order of which arithmetic knows nothing.
     """
 
-    __slots__ = ("_hash", "_parts", "_symbols", "symbol", "terms")
+    __slots__ = ("_hash", "_parts", "_symbols", "layout", "symbol", "terms")
 
     terms: Terms
     _hash: int | None
@@ -147,9 +149,11 @@ class Size:
     _symbols: frozenset[Sym] | None
     symbol: Sym | None
     """The symbol, if this size is just one symbol."""
+    layout: tuple[IntSize, ...]
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, layout: tuple[IntSize, ...] = ()) -> None:
         self.terms = terms
+        self.layout = layout
         self._hash = None
         self._parts = None
         self._symbols = None
@@ -174,7 +178,11 @@ class Size:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Size) and self.terms == other.terms)
+        if self is other:
+            return True
+        if not isinstance(other, Size):
+            return False
+        return self.terms == other.terms and self.layout == other.layout
 
     def __add__(self, other: IntSize) -> IntSize:
         if isinstance(other, int):
@@ -253,8 +261,8 @@ class Size:
     def __bool__(self) -> bool:
         return True
 
-    def __reduce__(self) -> tuple[Callable[..., IntSize], tuple[Terms]]:
-        return canonical, (self.terms,)
+    def __reduce__(self) -> tuple[Callable[..., IntSize], tuple[object, ...]]:
+        return (joined, (self.layout,)) if self.layout else (canonical, (self.terms,))
 
     def __copy__(self) -> Size:
         return self
@@ -325,6 +333,37 @@ OPERATIONS: Final = Operations()
 
 def _new(terms: Terms) -> Size:
     return Size(terms)
+
+
+def joined(parts: Iterable[IntSize]) -> IntSize:
+    """Return the size of what stands one behind the other, which remembers the order of objects.
+
+    Names have no order in a sum: `a+b` is `b+a`, as in any formula for sizes.
+    """
+    layout: list[IntSize] = []
+    total: IntSize = 0
+    for part in parts:
+        total = total + part
+        for one in part.layout if isinstance(part, Size) and part.layout else (part,):
+            if layout and isinstance(one, int) and isinstance(layout[-1], int):
+                layout[-1] = layout[-1] + one
+            elif one != 0:
+                layout.append(one)
+    if not isinstance(total, Size) or total.symbol is not None or len(layout) < 2:
+        return total
+    if any(symbol.origin.of_object is None for symbol in total.symbols()):
+        return total
+    return Size(total.terms, tuple(layout))
+
+
+MOST_COPIES: Final = 16
+
+
+def copies(size: IntSize, count: IntSize) -> IntSize:
+    """Return the size of a dimension that stands behind itself a number of times."""
+    if isinstance(count, int) and 0 < count <= MOST_COPIES:
+        return joined([size] * count)
+    return size * count
 
 
 def canonical(terms: Terms) -> IntSize:

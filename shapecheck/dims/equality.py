@@ -76,7 +76,7 @@ def _compare(a: IntSize, b: IntSize) -> Verdict:
         return _flexible(a, b)
     gap = a - b
     if isinstance(gap, int):
-        return DIFFERENT
+        return DIFFERENT if gap else SAME
     if (a == 0 or b == 0) and len(gap.terms) == 1:
         whole = b if a == 0 else a
         symbol = whole.symbol if isinstance(whole, Size) else None
@@ -125,7 +125,7 @@ def _flexible(a: IntSize, b: IntSize) -> Verdict:
                 return Verdict(Relation.POSSIBLE, (symbol, right))
     gap = a - b
     if isinstance(gap, int):
-        return DIFFERENT
+        return DIFFERENT if gap else SAME
     if _is_product_of_axes(gap):
         return DIFFERENT
     gap = reduced_gap(gap)[0]

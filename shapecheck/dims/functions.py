@@ -20,6 +20,7 @@ from shapecheck.dims.algebra import (
     Size,
     Terms,
     canonical,
+    joined,
     product,
     terms_of,
     times,
@@ -117,6 +118,8 @@ def substitute(size: IntSize, values: Mapping[Atom, IntSize]) -> IntSize:
         return values.get(size.symbol, size)
     if not _is_concerned(size, values):
         return size
+    if size.layout:
+        return joined([substitute(one, values) for one in size.layout])
     above, below = fraction(size)
     num = _substitute_polynomial(above, values)
     if below == 1:

@@ -198,6 +198,11 @@ class OfObject(Origin):
 
     token: bytes
 
+    @property
+    def of_object(self) -> Origin | None:
+        """Where the object comes from: here."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class MadeAt(Origin):
@@ -207,6 +212,11 @@ class MadeAt(Origin):
     line: int
     column: int
     index: int | None = None
+
+    @property
+    def of_object(self) -> Origin | None:
+        """Where the object comes from: here."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +229,34 @@ class Padded(Origin):
     def is_padded(self) -> bool:
         """It is."""
         return True
+
+    @property
+    def of_object(self) -> Origin | None:
+        """Where the object comes from: here."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class OfKind(Origin):
+    """A dimension object of a kind, such as a batch."""
+
+    of: Origin
+    kind: str
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether sequences of several lengths are padded to it."""
+        return self.of.is_padded
+
+    @property
+    def kind_of_object(self) -> str | None:
+        """The kind of it."""
+        return self.kind
+
+    @property
+    def of_object(self) -> Origin | None:
+        """Where the object comes from: here."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +284,16 @@ class OfAnotherSize(Origin):
     def is_padded(self) -> bool:
         """Whether sequences of several lengths are padded to it."""
         return self.of.is_padded
+
+    @property
+    def of_object(self) -> Origin | None:
+        """Where the object comes from that has another size elsewhere."""
+        return self.of.of_object
+
+    @property
+    def kind_of_object(self) -> str | None:
+        """The kind of the object that has another size elsewhere."""
+        return self.of.kind_of_object
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import groupby
 
 from shapecheck.dims.algebra import (
     ONE,
@@ -66,8 +67,17 @@ def _text(size: IntSize) -> tuple[str, int]:
 
 def _written(size: Size) -> tuple[str, int]:
     """Return the text of a sum; it isn't kept where an unknown in it may get a name later on."""
+    if size.layout:
+        return _in_order(size.layout), _SUM
     is_open = any(symbol.is_anonymous for symbol in size.symbols())
     return _sum_text(size) if is_open else _kept_text(size)
+
+
+def _in_order(layout: Sequence[IntSize]) -> str:
+    """Return what stands one behind the other, of what is alike how many there are."""
+    rows = [(part, len([*alike])) for part, alike in groupby(layout)]
+    texts = [_text(part if count == 1 else part * count)[0] for part, count in rows]
+    return "+".join(texts)
 
 
 @lru_cache(maxsize=1 << 12)

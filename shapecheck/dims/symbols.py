@@ -77,6 +77,16 @@ class Origin:
         return False
 
     @property
+    def of_object(self) -> Origin | None:
+        """Where the dimension object comes from that the symbol is, if it is one."""
+        return None
+
+    @property
+    def kind_of_object(self) -> str | None:
+        """What the dimension object runs over that the symbol is, if that is known."""
+        return None
+
+    @property
     def options(self) -> tuple[Any, ...]:
         """The sizes of which the symbol is one; none where that isn't known."""
         return ()

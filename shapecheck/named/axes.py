@@ -153,7 +153,7 @@ def _split(call: Any, shape: Any, dim: Any, given: tuple[tuple[str, Any], ...]) 
     if into:
         return _Split(plan.at, known, tuple(enumerate(plan.names, plan.at)), old)
     parts = shape.dims[plan.at].parts
-    open_ = any(value_of(part, values) is None for part in parts)
+    open_ = any(value_of(part, values) in (None, 1) for part in parts)  # 1 has no place by itself
     names = [
         (at, name_of(part))
         for at, part in enumerate(parts, plan.at)

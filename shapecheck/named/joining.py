@@ -11,6 +11,7 @@ from torch import Tensor
 from shapecheck.named.axes import placed
 from shapecheck.named.core import Name, Names, called, carry, meant, new_name, planned, tensors_only
 from shapecheck.named.holding import Holder, Operand, plain
+from shapecheck.named.ragged import minding, padded_in, without_padding
 from shapecheck.ops.named import joins as rules
 from shapecheck.ops.named.naming import fresh
 from shapecheck.ops.named.operations import only
@@ -20,16 +21,20 @@ def dot(x: Tensor, y: Operand, dim: Names) -> Tensor:
     """Multiply two tensors and sum over dimensions that both have: `dot(q, k, "d")`.
 
     Other names that they share are batched. The result has the dimensions of `x` that are left,
-    then those of `y`. Raises `ShapeError` where one of them lacks a dimension.
+    then those of `y`. Padding of a dimension that is given with its lengths isn't counted. Raises
+    `ShapeError` where one of them lacks a dimension.
     """
-    y = plain(y)
-    return carry(torch.einsum, planned(_product, (x, y), meant(dim)), x, y)
+    return contract((x, y), dim)
 
 
 def contract(tensors: Sequence[Operand], dim: Names) -> Tensor:
     """Multiply any number of tensors and sum over dimensions that all of them have."""
     given = tensors_only(tensors)
-    return carry(torch.einsum, planned(_product, given, meant(dim)), *given)
+    equation = planned(_product, given, meant(dim))
+    if not padded_in(dim):
+        return carry(torch.einsum, equation, *given)
+    with minding():
+        return carry(torch.einsum, equation, *without_padding(given, dim))
 
 
 def _product(call: Any, *shapes_and_dim: Any) -> str | None:
@@ -39,11 +44,12 @@ def _product(call: Any, *shapes_and_dim: Any) -> str | None:
     return None if plan is None else plan.equation
 
 
-def cat(tensors: Sequence[Operand], dim: Name) -> Tensor:
+def cat(tensors: Sequence[Operand], dim: Names) -> Tensor:
     """Put tensors one behind the other along a dimension: `cat([x, y], "t")`.
 
-    Their other dimensions are brought into the order of the first tensor's. Raises `ShapeError`
-    where one lacks a dimension.
+    Along one that each calls otherwise they are given in turn, `cat([x, y], (Left, Right))`. Their
+    other dimensions are brought into the order of the first tensor's. Raises `ShapeError` where
+    one lacks a dimension.
     """
     given = tensors_only(tensors)
     orders, axis = planned(_join, given, meant(dim))
@@ -62,9 +68,10 @@ def _join(call: Any, *shapes_and_dim: Any) -> Any:
     *shapes, dim = shapes_and_dim
     if not shapes:
         raise ValueError("there are no tensors to put together")
-    orders = rules.alike(call, shapes, dim) or []
+    dims = rules.of_each(dim, len(shapes)) if dim else ()
+    orders = rules.alike(call, shapes, dims) or []
     moved = [None if axes == tuple(range(len(axes))) else axes for axes in orders]
-    return moved if any(moved) else None, only(call, shapes[0], dim) if dim else 0
+    return moved if any(moved) else None, only(call, shapes[0], dims[0]) if dims else 0
 
 
 def _beside(call: Any, *shapes_and_name: Any) -> Any:

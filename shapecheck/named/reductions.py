@@ -13,7 +13,17 @@ import torch
 from torch import Tensor
 
 from shapecheck.named.core import Name, Names, carry, meant, planned, tensor_only
-from shapecheck.named.ragged import Fill, filled, moments, padded_in, reduced, without
+from shapecheck.named.ragged import (
+    Fill,
+    filled,
+    middle,
+    moments,
+    moved,
+    ordered,
+    padded_in,
+    reduced,
+    without,
+)
 from shapecheck.ops.named import operations as rules
 
 Pair = tuple[Tensor, Tensor]
@@ -130,6 +140,8 @@ def min(x: Tensor, dim: Name, keepdim: bool = False) -> Pair:
 
 def median(x: Tensor, dim: Name, keepdim: bool = False) -> Pair:
     """Return the median over a dimension, and where it is."""
+    for one in padded_in(dim):
+        return middle(x, one, keepdim)
     return _picked(torch.median, None, x, dim, keepdim)
 
 
@@ -151,39 +163,52 @@ def softmax(x: Tensor, dim: Name) -> Tensor:
 
 def log_softmax(x: Tensor, dim: Name) -> Tensor:
     """Return the logarithm of the softmax along a dimension."""
-    return reduced(torch.log_softmax, "lowest", x, dim, axis(x, dim))
+    found = reduced(torch.log_softmax, "lowest", x, dim, axis(x, dim))
+    return filled(found, dim, "lowest")
 
 
 def cumsum(x: Tensor, dim: Name) -> Tensor:
     """Return the running sums along a dimension."""
-    return carry(torch.cumsum, x, axis(x, dim))
+    return reduced(torch.cumsum, 0.0, x, dim, axis(x, dim))
 
 
 def cumprod(x: Tensor, dim: Name) -> Tensor:
     """Return the running products along a dimension."""
-    return carry(torch.cumprod, x, axis(x, dim))
+    return reduced(torch.cumprod, 1.0, x, dim, axis(x, dim))
 
 
 def sort(x: Tensor, dim: Name, descending: bool = False) -> Pair:
     """Return the elements sorted along a dimension, and where they were."""
+    if padded_in(dim):
+        return ordered(x, dim, descending)  # type: ignore[arg-type]  # it is a dimension
     return carry(torch.sort, x, axis(x, dim), descending)
 
 
 def argsort(x: Tensor, dim: Name, descending: bool = False) -> Tensor:
     """Return the order of the elements along a dimension."""
+    if padded_in(dim):
+        return sort(x, dim, descending)[1]
     return carry(torch.argsort, x, axis(x, dim), descending)
 
 
 def topk(x: Tensor, k: int, dim: Name, largest: bool = True) -> Pair:
     """Return the `k` largest elements along a dimension, and where they were."""
-    return carry(torch.topk, x, k, axis(x, dim), largest)
+    fill: Fill = "lowest" if largest else "highest"
+    return reduced(torch.topk, fill, x, dim, k, axis(x, dim), largest)
 
 
 def flip(x: Tensor, dim: Names) -> Tensor:
     """Reverse the order along dimensions."""
-    return carry(torch.flip, x, _axes(x, dim))
+    axes = _axes(x, dim)
+    padded = padded_in(dim)
+    for one in padded:
+        x = moved(x, one, lambda rank, count: count - 1 - rank)
+    left = axes if not padded else [at for at in axes if at not in _axes(x, padded)]
+    return carry(torch.flip, x, left) if left or not padded else x
 
 
 def roll(x: Tensor, shifts: int, dim: Name) -> Tensor:
     """Shift the elements along a dimension."""
+    for one in padded_in(dim):
+        return moved(x, one, lambda rank, count: (rank - shifts) % count.clamp(min=1))
     return carry(torch.roll, x, shifts, axis(x, dim))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 import torch
 from torch import Tensor
 
+from shapecheck.dims import Dim
 from shapecheck.named import axes, functions, joining, making, picking, ragged, reductions
 from shapecheck.named import names as naming
 from shapecheck.named.core import Name, carry, settled
@@ -97,17 +98,17 @@ class NamedTensor(Holder):
         return self.tensor
 
     @property
-    def dims(self) -> tuple[str | None, ...]:
-        """The name of each dimension, None for one without a name; see `dims_of`."""
+    def dims(self) -> tuple[str | Dim | None, ...]:
+        """The name of each dimension, or the object that it is, None for neither; see `dims_of`."""
         return dims_of(self.tensor)
 
     @property
-    def names(self) -> tuple[str | None, ...]:
+    def names(self) -> tuple[str | Dim | None, ...]:
         """The name of each dimension, as `dims`."""
         return dims_of(self.tensor)
 
     @property
-    def shape(self) -> dict[str, int]:
+    def shape(self) -> dict[str | Dim, int]:
         """The size of each dimension that has a name, in their order."""
         sizes = zip(self.dims, self._tensor.shape, strict=True)
         return {name: size for name, size in sizes if name is not None}
@@ -179,7 +180,7 @@ class NamedTensor(Holder):
     __iter__ = None
 
     def __repr__(self) -> str:
-        text = " ".join("_" if name is None else name for name in self.dims)
+        text = " ".join("_" if name is None else str(name) for name in self.dims)
         with DisableTorchFunction():
             return f'NamedTensor({self._tensor!r}, "{text}")'
 
@@ -194,7 +195,7 @@ class NamedTensor(Holder):
         return self._alike(found)
 
     def __reduce__(self) -> Any:
-        return NamedTensor, (self._tensor, " ".join("_" if n is None else n for n in self.dims))
+        return NamedTensor, (self._tensor, tuple("_" if n is None else n for n in self.dims))
 
     @classmethod
     def __torch_function__(

@@ -30,7 +30,13 @@ from shapecheck.dims import (
 from shapecheck.dims.origins import Arbitrary, ElementsOf, LengthOf, NamedAlike, PartOf
 from shapecheck.dtypes import DTypes
 from shapecheck.shapes.model import Item, Run, Shape, dim_of, either, has_run, runs_in
-from shapecheck.shapes.ordered import crosswise, disordered, numbered, ordering
+from shapecheck.shapes.ordered import (
+    crosswise,
+    disordered,
+    numbered,
+    ordering,
+    otherwise_laid_out,
+)
 
 COORDINATES: Final = 4
 """Coordinates and colours are so many at most."""
@@ -278,6 +284,8 @@ class Facts:
                     return Verdict(Relation.DIFFERENT, own=True)
             if _is_part(a, b) or _is_part(b, a):
                 return Verdict(Relation.DIFFERENT, own=True)
+        if verdict.relation is Relation.SAME and otherwise_laid_out(a, b):
+            return Verdict(Relation.DIFFERENT)
         if isinstance(a, Composite) and isinstance(b, Composite):
             parts = numbered(a.parts), numbered(b.parts)
             if verdict.relation is Relation.SAME and disordered(*parts):

@@ -27,6 +27,7 @@ from shapecheck.dims.origins import Wanted
 from shapecheck.shapes.broadcasting import Clash, broadcast
 from shapecheck.shapes.facts import Facts, is_clamped
 from shapecheck.shapes.model import Item, Run, Shape, dim_of, has_run
+from shapecheck.spec.objects import is_of_objects
 
 _EVEN: Final = 2**12 * 3**4 * 5**4 * 7**3 * 11 * 13
 _LARGE: Final = (*range(5040, 5104), *range(_EVEN - 64, _EVEN + 64))
@@ -282,8 +283,9 @@ class Matcher:
         if isinstance(one, int) != isinstance(other, int):
             named = other if isinstance(one, int) else one
             symbols = dims.symbols(named)
-            # min(n,2) is 2 for every n that isn't less
-            return not is_clamped(named) and all(s.kind is Kind.NAME for s in symbols)
+            # min(n,2) is 2 for every n that isn't less, and an object may promise a number
+            is_open = any(s.size is None for s in symbols) and not is_clamped(named)
+            return is_open and all(s.kind is Kind.NAME for s in symbols)
         match self.facts.compare(one, other).learn:
             case Sym(kind=Kind.NAME), int():
                 return True
@@ -338,6 +340,10 @@ class Matcher:
                 return found
             case spec.Negate(operand):
                 return -size_of(self._value(operand))
+            case spec.Binary("+", left, right) if is_of_objects(expr):
+                return dims.joined((size_of(self._value(left)), size_of(self._value(right))))
+            case spec.Binary("*", spec.Number(count), right) if is_of_objects(expr):
+                return dims.copies(size_of(self._value(right)), count)
             case spec.Binary(op, left, right):
                 return dims.ARITHMETIC[op](size_of(self._value(left)), size_of(self._value(right)))
             case spec.Call(function, args):

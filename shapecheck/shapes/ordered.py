@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import shapecheck.dims as dims
-from shapecheck.dims import Atom, IntSize, Kind, Sym, symbol_of
+from shapecheck.dims import Atom, Composite, DimExpr, IntSize, Kind, Size, Sym, symbol_of
 
 
 def numbered(parts: Sequence[IntSize]) -> Sequence[IntSize]:
@@ -28,6 +29,26 @@ def disordered(a: Sequence[IntSize], b: Sequence[IntSize]) -> bool:
             if known and not all(isinstance(part, int) for part in parts):
                 return True
     return False
+
+
+def otherwise_laid_out(a: DimExpr, b: DimExpr) -> bool:
+    """Whether two dimensions of equal size are the same objects, behind each other otherwise.
+
+    As `a+b` and `b+a`, or `2*a`, which stands behind itself, and `(a 2)`, each of which is twice.
+    """
+    if isinstance(a, Size) and isinstance(b, Size):
+        one, other = a.layout, b.layout
+        return bool(one and other) and one != other and Counter(one) == Counter(other)
+    return _is_each_repeated(a, b) or _is_each_repeated(b, a)
+
+
+def _is_each_repeated(a: DimExpr, b: DimExpr) -> bool:
+    """Whether each of a dimension is repeated as often as it stands behind itself in another."""
+    if not isinstance(a, Composite) or not isinstance(b, Size) or not isinstance(a.parts[0], Size):
+        return False
+    return b.layout == (dims.product(a.parts[:-1]),) * len(b.layout) and a.parts[-1] == len(
+        b.layout
+    )
 
 
 def crosswise(

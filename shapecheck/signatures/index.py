@@ -21,6 +21,7 @@ FORMAT: Final = 5
 FLAGS: Final[Mapping[str, str]] = {
     "reduces": "counts all elements along the axes that it takes away, padding too",
     "normalizes": "counts all elements along an axis that it keeps, padding too",
+    "mixes": "goes over all elements of each axis or of several, padding too",
     "levels": "along an axis of size 1, gives the same whatever stands there",
     "reshapes": "in place, gives its operand other axes",
     "tensor_type": "is the type of a tensor in annotations",

@@ -114,7 +114,9 @@ def roll(x: T[Tensor, ...], shifts: Any, dim: Any) -> Is[torch.roll(x, shifts, s
 
 # Products ------------------------------------------------------------------------------------------
 
+@reduces
 def dot(x: Any, y: Any, dim: Any) -> Is[shapecheck.named.contract((x, y), dim)]: ...
+@reduces
 def contract(tensors: Any, dim: Any) -> Rule["named.dot"]: ...
 
 # Joining -------------------------------------------------------------------------------------------

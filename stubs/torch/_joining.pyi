@@ -61,6 +61,7 @@ def unbind(input: T[Tensor, ...], dim: int = 0) -> Rule["unbind"]: ...
 
 @also("torch.functional.einsum")
 @example('q: b i d; k: b j d | "b i d, b j d -> b i j", q, k')
+@reduces
 def einsum(equation: Any, *operands: Any) -> Rule["einsum"]: ...
 
 class Tensor:

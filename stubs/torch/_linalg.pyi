@@ -5,6 +5,7 @@ import torch
 @method
 @telling("matmul")
 @example("x: b n d; y: b d m | x, y")
+@reduces
 def matmul(input: Any, other: Any) -> Rule["matmul"]: ...
 
 class Tensor:
@@ -13,19 +14,23 @@ class Tensor:
 @also("torch.spmm", "torch.sparse.mm")
 @method
 @example("x: n d; y: d m | x, y", "torch.mm")
+@reduces
 def mm(input: E[Tensor, "n m"], mat2: E[Tensor, "m p"]) -> E[Tensor, "n p"]: ...
 
 @method
 @telling
 @example("x: b n d; y: b d m | x, y")
+@reduces
 def bmm(input: E[Tensor, "b n m"], mat2: E[Tensor, "b m p"]) -> E[Tensor, "b n p"]: ...
 
 @method
 @example("x: n d; y: d | x, y")
+@reduces
 def mv(input: E[Tensor, "n m"], vec: E[Tensor, "m"]) -> E[Tensor, "n"]: ...
 
 @also("vdot")
 @method
+@reduces
 def dot(input: E[Tensor, "n"], tensor: E[Tensor, "n"]) -> E[Tensor, ""]: ...
 
 @also("ger")
@@ -56,6 +61,7 @@ def addbmm(input: Any, batch1: E[Tensor, "b n m"], batch2: E[Tensor, "b m p"], *
 def addr(input: Any, vec1: T[Tensor, "n"], vec2: T[Tensor, "m"], *, beta: Number = 1, alpha: Number = 1) -> T[Tensor, "n m"]: ...
 
 @example("x: b i j; y: i j k | x, y, dims=2")
+@reduces
 def tensordot(input: Any, other: Any, dims: Any = 2) -> Rule["tensordot"]: ...
 
 @example("x: b n d; y: b m d | x, y")

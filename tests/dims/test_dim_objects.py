@@ -11,7 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shapecheck.dims import Composite, Dim, Relation, compare, dims, size_of, substitute, symbols
+from shapecheck.dims import (
+    Composite,
+    Dim,
+    Relation,
+    compare,
+    dims,
+    joined,
+    name,
+    size_of,
+    substitute,
+    symbols,
+)
+from shapecheck.dims.objects import object_of
 
 a, b, c = dims("a b c")
 vocab = Dim("vocab", size=10)
@@ -75,6 +87,10 @@ def up(dim: Dim, by: int) -> Dim:
         (up(up(up(a, 2), 2), 2), up(a, 8)),
         (up(up(a + 1, 2), 3), up(a + 1, 6)),
         (up(2 * a, 2), a),
+        # a sum distributes over what is merged behind it, wherever it stands
+        ((c * (a + 1)) * a, c * ((a + 1) * a)),
+        ((c * (a + b)) * a * b, c * (a + b) * (a * b)),
+        ((a + 1) * (b * c), (a + 1) * b * c),
     ],
     ids=str,
 )
@@ -114,7 +130,7 @@ def test_an_ordered_product_is_a_composite() -> None:
     assert isinstance((a * b).dim, Composite)
     assert str((a * b).dim) == "(a b)"
     assert size_of((a * b).dim) == (a * b).size
-    assert (a + b).dim == (a + b).size
+    assert (a + b).dim == joined((a.size, b.size)) != (a + b).size
     assert (2 * a).dim == (a + a).dim
     assert str((a * 2).dim) == "(a 2)"
 
@@ -127,6 +143,77 @@ def test_a_dimension_is_an_object_not_a_name() -> None:
     assert compare(one.size, two.size).relation is Relation.DIFFERENT
     assert one != "n"
     assert len({one, two, one}) == 2
+
+
+def test_batches_that_are_called_alike_are_the_same() -> None:
+    """But for those with a size of their own, and those to which sequences are padded."""
+    batch = Dim("batch", kind="batch")
+    assert batch == Dim("batch", kind="batch")
+    assert len({batch, Dim("batch", kind="batch"), batch + 1}) == 2
+    assert batch != Dim("other", kind="batch")
+    assert Dim("batch", 3, kind="batch") != Dim("batch", 3, kind="batch")
+    assert Dim("batch", kind="spatial") != Dim("batch", kind="spatial")
+
+
+def test_a_dimension_is_called_as_its_variable() -> None:
+    """Where it is given no name."""
+    local = Dim()
+    assert local.name == "local"
+    assert Hidden.name == "Hidden"
+    assert [Dim().name, Dim(size=2).name] == ["dim", "dim"]
+    assert Dim() != Dim()
+
+
+Hidden = Dim(size=4)
+
+
+def test_what_a_dimension_is_computed_from() -> None:
+    """In the order in which these were made."""
+    assert a.bases == (a,)
+    assert (b + 2 * a - b * c // c).bases == (a,)
+    assert ((c * b + a) // 2).bases == (a, b, c)
+    assert (vocab + 1).bases[0] is vocab
+
+
+def test_they_are_sorted_as_they_were_made() -> None:
+    """What is computed stands behind what it is computed from."""
+    assert sorted([c, 2 * a, vocab, b, a, b]) == [a, 2 * a, b, b, c, vocab]
+    assert a < b
+    assert a <= a
+    assert not b < a
+
+
+def test_what_is_declared_to_be_the_same() -> None:
+    """Also in all that is computed from it."""
+    out, enc, feature = Dim("out"), Dim("enc"), Dim("feature", size=12)
+    out.declare_same_as(enc // 2)
+    assert out == enc // 2
+    assert (out + 1) * a == (enc // 2 + 1) * a
+    assert hash(out) == hash(enc // 2)
+    assert out.dim == (enc // 2).dim
+    half = feature // 2
+    again = half + half
+    assert again != feature
+    again.declare_same_as(feature)
+    assert {feature, half, again} == {feature, half}
+    again.declare_same_as(feature)
+    with pytest.raises(ValueError, match='"feature" is 12, and "vocab" is 10'):
+        feature.declare_same_as(vocab)
+    with pytest.raises(ValueError, match='"enc\\+1" is computed from "enc"'):
+        enc.declare_same_as(enc + 1)
+
+
+def test_what_stands_behind_each_other_has_an_order() -> None:
+    """Of objects; names have none."""
+    assert str((a + b).dim) == "a+b"
+    assert str((b + a).dim) == "b+a"
+    assert (a + b).dim != (b + a).dim
+    assert compare((a + b).size, (b + a).size).relation is Relation.SAME
+    for dim in (a + b, b + a + b, a * b, a * 2, 2 * a, a * (b + 1), vocab + 1):
+        assert object_of(dim.dim) == dim
+        assert pickle.loads(pickle.dumps(dim.dim)) == dim.dim
+    assert object_of((a - b).dim) is None
+    assert object_of(name("a") + name("b")) is None
 
 
 def test_sizes() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from seeded_bugs import analyzed, errors
 from seeding import seed
 from torch import Tensor, nn
 
@@ -51,7 +52,7 @@ def test_a_reduction_leaves_the_padding_out(name: str) -> None:
     expected = torch.stack([plain(row[:n]) for row, n in zip(x, LENGTHS, strict=True)])
     x = named(x, Batch, Time, Feature)
     found = by_name(x, Time.with_lengths(LENGTHS))
-    assert dims_of(found) == ("batch", "feature")
+    assert dims_of(found) == (Batch, Feature)
     torch.testing.assert_close(found, expected, equal_nan=True)
     swapped = by_name(named.order(x, Feature, Time, Batch), Time.with_lengths(LENGTHS))
     torch.testing.assert_close(swapped, expected.T, equal_nan=True)
@@ -77,7 +78,7 @@ def test_softmax_gives_padding_no_weight() -> None:
     x = named(padded(), Batch, Time, Feature)
     time = Time.with_lengths(LENGTHS)
     weights, logs = named.softmax(x, time), named.log_softmax(x, time)
-    assert dims_of(weights) == dims_of(logs) == ("batch", "time", "feature")
+    assert dims_of(weights) == dims_of(logs) == (Batch, Time, Feature)
     for row, weight, log, n in zip(padded(), weights, logs, LENGTHS, strict=True):
         torch.testing.assert_close(weight[:n], row[:n].softmax(0))
         torch.testing.assert_close(log[:n], row[:n].log_softmax(0))
@@ -101,7 +102,7 @@ def test_masks() -> None:
     x = named(padded().mT, Batch, Feature, Time)
     mask = named.mask(x, time)
     assert mask.shape == (3, 1, 4)
-    assert dims_of(mask) == ("batch", None, "time")
+    assert dims_of(mask) == (Batch, None, Time)
     filled = named.masked_fill(x, named.op(mask, torch.logical_not), 0.0)
     assert torch.equal(filled, x.masked_fill(~mask, 0.0))
     assert dims_of(filled) == dims_of(named.expand_as(mask, x)) == dims_of(x)
@@ -143,7 +144,7 @@ def test_packing_and_unpacking() -> None:
 
     x = padded()
     found = encode(x, LENGTHS)
-    assert dims_of(found) == ("batch", "time", "hidden")
+    assert dims_of(found) == (Batch, Time, "hidden")
     for row, one, n in zip(x, found, LENGTHS, strict=True):
         torch.testing.assert_close(one[:n], gru(row[None, :n])[0][0])
         assert not one[n:].any()
@@ -214,3 +215,48 @@ def test_the_warning_can_be_switched_off() -> None:
         warnings.simplefilter("ignore", RaggedWarning)
         blind_mean(padded())
     assert caught == []
+
+
+HEAD = """\
+import torch
+import torch.nn.functional as F
+from shapecheck import Dim, Float, Int, dims, named, shapecheck
+from torch import Tensor, nn
+Batch, Feature = dims("batch feature")
+Time = Dim("time", kind="spatial", ragged=True)
+pool, norm = nn.AdaptiveAvgPool1d(1), nn.BatchNorm1d(5)
+gru, loss = nn.GRU(4, 4, batch_first=True), nn.CrossEntropyLoss()
+"""
+X, ROWS = "x: Float[Tensor, Batch, 5, Time]", "x: Float[Tensor, Batch, Time, 4]"
+CLASSES = "x: Float[Tensor, Batch, Feature, Time], y: Int[Tensor, Batch, Time]"
+IDS = torch.zeros(3, 4, dtype=torch.int64)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expression", "given", "counts"),
+    [
+        (X, "x @ x.mT", (torch.rand(3, 5, 4),), True),
+        (X, "x.mT @ x", (torch.rand(3, 5, 4),), False),
+        (X, 'torch.einsum("bft,bgt->bfg", x, x)', (torch.rand(3, 5, 4),), True),
+        (X, 'torch.einsum("bft,bgt->bfgt", x, x)', (torch.rand(3, 5, 4),), False),
+        (X, "named.dot(x[:, 0], x[:, 1], Time)", (torch.rand(3, 5, 4),), True),
+        (X, "F.adaptive_avg_pool1d(x, 1)", (torch.rand(3, 5, 4),), True),
+        (X, "pool(x)", (torch.rand(3, 5, 4),), True),
+        (X, "F.avg_pool1d(x, 2)", (torch.rand(3, 5, 4),), False),
+        (X, "norm(x)", (torch.rand(3, 5, 4),), True),
+        (ROWS, "gru(x)[0]", (torch.rand(3, 4, 4),), True),
+        (CLASSES, "F.cross_entropy(x, y)", (torch.rand(3, 5, 4), IDS), True),
+        (CLASSES, "loss(x, y)", (torch.rand(3, 5, 4), IDS), True),
+        (CLASSES, "F.cross_entropy(x, y, ignore_index=-1)", (torch.rand(3, 5, 4), IDS), False),
+        (CLASSES, 'F.cross_entropy(x, y, reduction="none")', (torch.rand(3, 5, 4), IDS), False),
+    ],
+)
+def test_both_sides_warn_of_what_counts_padding(
+    parameters: str, expression: str, given: tuple[Tensor, ...], counts: bool
+) -> None:
+    text = f"{HEAD}\n@shapecheck\ndef f({parameters}) -> Tensor:\n    return {expression}\n"
+    found = [line for _, line in errors(analyzed(text))]
+    assert [("counts the padding of time" in line) for line in found] == [True] * counts
+    names: dict[str, Any] = {"__name__": "program"}
+    exec(text, names)
+    assert len(said(lambda: names["f"](*given))) == counts

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from systems.originals import returnn
 from systems.originals.__main__ import main, told_of
 from systems.originals.plugin import suite_of
 
@@ -129,6 +131,44 @@ def test_wrong():
 """
 
 
+TENSOR = """
+import returnn.frontend as rf
+from returnn.tensor import Dim, Tensor
+
+def test_sums():
+    a, b = Dim(None, name="a"), Dim(None, name="b")
+    assert a + b != b + a and 2 * a == a + a
+def test_the_same_name():
+    assert Dim(2, name="a") == Dim(2, name="a")
+"""
+
+ARRAY = """
+import returnn.frontend as rf
+from returnn.tensor import Dim, Tensor, TensorDict, batch_dim
+from rf_utils import run_model
+
+time_dim = Dim(Tensor("time", [batch_dim], dtype="int32"))
+data = TensorDict({"data": Tensor("data", [batch_dim, time_dim], dtype="float32")})
+
+def of(step):
+    return run_model(data, lambda **_: rf.Module(), step)
+def test_mean():
+    def step(*, extern_data, **_):
+        rf.reduce_mean(extern_data["data"], axis=time_dim).mark_as_default_output(shape=[batch_dim])
+    assert of(step)["output"].dims == (batch_dim,)
+def test_padding_is_counted():
+    def step(*, extern_data, **_):
+        x = extern_data["data"]
+        x = Tensor("sum", [batch_dim], "float32", x.raw_tensor.sum(1))
+        x.mark_as_default_output(shape=[batch_dim])
+    of(step)
+def test_another_order():
+    def step(*, extern_data, **_):
+        extern_data["data"].mark_as_default_output(shape=[time_dim])
+    of(step)
+"""
+
+
 def written(folder: Path, files: dict[str, str]) -> Path:
     for name, text in files.items():
         path = folder / name
@@ -185,6 +225,20 @@ def test_functorch(tmp_path: Path) -> None:
     assert lines == [
         "functorch: 1 of 2 tests pass",
         "    test_split.TestSplit.test_extension fails",
+    ]
+    assert not fine
+
+
+def test_returnn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = ("tests/test_tensor.py", "tests/test_rf_array.py")
+    monkeypatch.setattr(returnn, "SUITE", replace(returnn.SUITE, tests=files))
+    home = dict(zip((f"returnn/{file}" for file in files), (TENSOR, ARRAY), strict=True))
+    lines, fine = told_of("returnn", written(tmp_path, home), [])
+    assert lines == [
+        "returnn: 2 of 5 tests pass",
+        "    test_tensor.test_the_same_name fails",
+        "    test_rf_array.test_padding_is_counted fails",
+        "    test_rf_array.test_another_order fails",
     ]
     assert not fine
 

@@ -94,7 +94,7 @@ def _list(frame: Frame, node: ast.List) -> Value:
 @expression(ast.Set)
 def _set(frame: Frame, node: ast.Set) -> Value:
     items = _elements(frame, node.elts)
-    if items is not None and all(map(is_constant, items)):
+    if items is not None and all(is_constant(item) or isinstance(item, Dim) for item in items):
         return frame.state.new(ListContent(tuple(dict.fromkeys(items)), kind="set"))
     return frame.state.new(ListContent(None, UNKNOWN, "set"))
 

@@ -141,7 +141,7 @@ def apply(
         if not signature.of_arrays:
             value = autocast.cast(signature, facts, given, named, instance, value)
         strict.report(frame, site.node, f'"{site.label}"', before.atoms)
-        _mind_padding(frame, signature, given, named, site, value)
+        _mind_padding(frame, signature, given, named, instance, site, value)
         _mind_lone_axis(frame, signature, given, named, site, instance)
         _suspect(frame, signature, given, named, site, instance, value)
         if "out" in kwargs:
@@ -293,13 +293,14 @@ def _mind_padding(
     signature: Signature,
     given: Sequence[Value],
     named: Mapping[str, Value],
+    instance: Mapping[str, Value] | None,
     site: Site,
     value: Value,
 ) -> None:
     """Warn of an op that counts padding in a function that doesn't speak of any."""
     if not frame.dims or frame.depth or frame.function is None:
         return
-    symbol = ragged.blind(signature.flags, given, named, value)
+    symbol = ragged.blind(signature.flags, given, {**(instance or {}), **named}, value)
     if symbol is not None and not ragged.minds_padding(words_in(frame.function.node)):
         frame.error(site.node, ragged.message(site.label, symbol))
 

@@ -199,4 +199,4 @@ class DimKind(Kind[Dim]):
 register(Dim, DimKind())
 
 
-_OF_DIMENSIONS: Final = frozenset(("name", "size", "kind", "labels", "ragged"))
+_OF_DIMENSIONS: Final = frozenset(("bases", "name", "size", "kind", "labels", "ragged"))

@@ -15,7 +15,7 @@ from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.decorators import CHECKERS
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import first, iterate, last, length
-from shapecheck.analysis.interpreter.kinds import special
+from shapecheck.analysis.interpreter.kinds import held_by, special
 from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function, spreads
 from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, is_constant, truth
 from shapecheck.analysis.kinds.construct import replaced
@@ -37,6 +37,7 @@ from shapecheck.analysis.values.model import (
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, Scalar, Sizes
 from shapecheck.ops.call import are, as_int, as_size, is_whole
+from shapecheck.ops.named.naming import arranged
 from shapecheck.ops.shape.first_class import bound_to
 from shapecheck.shapes import Free, Shape, Tensor, has_run
 from shapecheck.spec.objects import is_part, of_objects
@@ -369,8 +370,12 @@ def _sized(frame: Frame, dim: Free) -> str:
 
 @function("shapecheck.assert_shape", "shapecheck.runtime.assert_shape", takes=(1, MANY))
 def _assert_shape(frame: Frame, call: LibraryCall) -> Value:
-    parts = [one for one in call.args[1:] if is_part(one)]
-    if not parts or len(parts) < len(call.args) - 1:
+    given: Sequence[Value] | None = call.args[1:]
+    held = held_by(frame, call.args[1]) if len(call.args) == 2 else None
+    if isinstance(held, ListContent) and held.kind == "set":
+        given = _as_it_stands(frame, call.args[0], held.items)
+    parts = [one for one in given or () if is_part(one)]
+    if given is None or not parts or len(parts) < len(given):
         return call.args[0]
     try:
         text, objects = of_objects(parts)
@@ -382,6 +387,18 @@ def _assert_shape(frame: Frame, call: LibraryCall) -> Value:
     if isinstance(taught, Tensor):
         frame.renew(call.node.args[0], taught, call.node)
     return taught
+
+
+def _as_it_stands(
+    frame: Frame, value: Value, items: Sequence[Value] | None
+) -> Sequence[Value] | None:
+    """Return dimensions of a set in the order in which a tensor has them, None where not known."""
+    if not isinstance(value, Tensor) or items is None:
+        return None
+    facts = frame.state.facts
+    parts = [one for one in items if is_part(one)]
+    known = len(parts) == len(items)
+    return arranged(facts, facts.shape(value.shape), parts) if known else None
 
 
 @function("os.environ.get", "os.getenv", takes=(1, 2))

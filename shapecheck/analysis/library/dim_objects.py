@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
+from shapecheck.analysis.interpreter.assigned import assigned_names
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import LibraryCall, MethodCall, function, on
 from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.reading import body_of
 from shapecheck.dims import Dim, Origin
 from shapecheck.dims.origins import MadeAt, Padded
 from shapecheck.explain import Message
@@ -26,6 +30,9 @@ Named = Mapping[str, Value]
 def _dim(frame: Frame, call: LibraryCall) -> Value:
     given = dict(zip(("name", "size", "kind"), call.args, strict=False)) | dict(call.kwargs)
     name, kind, size = as_text(given.get("name")), as_text(given.get("kind")), given.get("size")
+    variables = assigned_names(frame, call.node)
+    if given.get("name") is None:
+        name = next((one.strip("_") for one in variables if one.strip("_")), "dim")
     if name is None:
         return UNKNOWN
     origin: Origin = _made_at(frame, call)
@@ -33,10 +40,11 @@ def _dim(frame: Frame, call: LibraryCall) -> Value:
         origin = Padded(origin)
     labels = _labels(frame, given.get("labels"))
     try:
-        return Dim.at(origin, name, as_int(size), kind, labels)  # type: ignore[arg-type]  # it says which kinds there are
+        made = Dim.at(origin, name, as_int(size), kind, labels)  # type: ignore[arg-type]  # it says which kinds there are
     except ValueError as error:
         frame.error(call.node, Message(str(error)))
         return UNKNOWN
+    return _declared(frame, made, variables[0]) if len(variables) == 1 else made
 
 
 @function("shapecheck.dims", "shapecheck.dims.dims", "shapecheck.dims.objects.dims", takes=1)
@@ -51,7 +59,32 @@ def _dims(frame: Frame, call: LibraryCall) -> Value:
     except ValueError as error:
         frame.error(call.node, Message(str(error)))
         return UNKNOWN
+    variables = assigned_names(frame, call.node)
+    if len(variables) == len(made):
+        made = tuple(map(partial(_declared, frame), made, variables))
     return made[0] if len(made) == 1 else made or UNKNOWN
+
+
+def _declared(frame: Frame, made: Dim, variable: str) -> Dim:
+    """Return a dimension, or the one that the module declares it to be the same as."""
+    for one in body_of(frame.module.tree):
+        match one:
+            case ast.Expr(
+                ast.Call(ast.Attribute(ast.Name(name), "declare_same_as"), [ast.expr() as other])
+            ) if name == variable:
+                found = frame.hush(Frame.eval, other)
+                return found if isinstance(found, Dim) else made
+    return made
+
+
+@on(Dim, "declare_same_as", takes=1)
+def _declare_same_as(frame: Frame, call: MethodCall[Dim]) -> Value:
+    match call.args:
+        case [Dim() as other] if isinstance(other.size, int) and isinstance(call.held.size, int):
+            if other.size != call.held.size:
+                text = f'"{call.held}" is {call.held.size}, and "{other}" is {other.size}'
+                frame.error(call.node, Message(text))
+    return None
 
 
 def _made_at(frame: Frame, call: LibraryCall) -> MadeAt:

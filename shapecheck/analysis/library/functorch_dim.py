@@ -5,18 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from shapecheck.analysis.interpreter.assigned import assigned_names
 from shapecheck.analysis.interpreter.first_class import LIST, MOST, PREFIX, made
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import LibraryCall, function
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import elements
 from shapecheck.analysis.values.model import ListContent
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
-from shapecheck.ops.call import is_within, only
+from shapecheck.ops.call import is_within
 
 
 @function(f"{PREFIX}dims")
@@ -54,7 +53,7 @@ def _asked(
     given = dict(zip(("n", "sizes"), args, strict=False)) | dict(kwargs)
     sizes = given.get("sizes")
     listed_sizes = None if sizes is None else iterate(frame, sizes)[0]
-    names = _names(frame, node)
+    names = assigned_names(frame, node)
     count = given.get("n")
     if count is None and sizes is not None:
         count = None if listed_sizes is None else len(listed_sizes)
@@ -71,21 +70,3 @@ def _asked(
         return None
     unknown = (None if sizes is None else UNKNOWN,) * count
     return list(zip(names, unknown if listed_sizes is None else listed_sizes, strict=True))
-
-
-def _names(frame: Frame, node: ast.Call) -> list[str]:
-    """Return the names that the dimensions are assigned to, which is what they are called."""
-    places = (frame.at, *body_of(frame.module.tree))  # of a module's own, nothing runs
-    at = next((one for one in only(places, ast.Assign) if one.value is node), None)
-    if at is None:
-        return []
-    target = at.targets[0]
-    several = elements(target)
-    return [_name(one) for one in ([target] if several is None else several)]
-
-
-def _name(target: ast.expr) -> str:
-    match target:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return "_"

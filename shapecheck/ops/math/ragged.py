@@ -33,18 +33,25 @@ def blind(
     `flags` are those of the op's signature, `result` is what its rule says of it. See decisions.md,
     "A reduction over padding is a warning that goes by names".
     """
-    if flags.isdisjoint(("reduces", "normalizes")):
+    if flags.isdisjoint(("reduces", "normalizes", "mixes")) or _leaves_out(kwargs):
         return None
     operand = next((arg for arg in (*args, *kwargs.values()) if isinstance(arg, Tensor)), None)
     padded = set() if operand is None else _padded(operand.shape)
     if operand is None or not padded:
         return None
+    if "mixes" in flags:
+        return next(iter(dims.in_order(padded)), None)
     if "normalizes" in flags:
         return _along(operand.shape, kwargs.get("dim", args[1] if len(args) > 1 else None), padded)
     first = result[0] if isinstance(result, (tuple, list)) and result else result
     if not isinstance(first, Tensor) or first.shape.rank is None:
         return None
     return next(iter(dims.in_order(padded - _padded(first.shape))), None)
+
+
+def _leaves_out(kwargs: Mapping[str, Value]) -> bool:
+    """Whether arguments say what isn't counted, or that nothing is: statistics are kept ones."""
+    return kwargs.get("ignore_index") not in (None, -100) or kwargs.get("training") is False
 
 
 def _padded(shape: Shape) -> set[Sym]:

@@ -14,6 +14,7 @@ from shapecheck.ops.named.naming import called, fresh, is_named
 from shapecheck.ops.named.operations import located, merged, only, split, taken_apart
 from shapecheck.ops.saying import said, written
 from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor, has_run, mismatch
+from shapecheck.spec.objects import ObjectName, in_objects
 
 
 @rule("named.rename")
@@ -99,11 +100,14 @@ def entries_of(given: Value) -> tuple[tuple[spec.Entry, ...], Mapping[str, Sym]]
         ):
             raise mismatch(f"{said(part)} isn't a name", "takes the names of dimensions")
         try:
-            entries += (spec.Group(None),) if part is ... else spec.parse(str(part)).entries
+            read = (spec.Group(None),) if part is ... else spec.parse(str(part)).entries
         except spec.SpecError as error:
             raise mismatch(str(error), f'can\'t read "{part}"', "shape-annotation") from None
         if isinstance(part, (Size, Composite)):
-            objects |= {symbol.name: symbol for symbol in dims.in_order(dims.symbols(part))}
+            names = [ObjectName(symbol) for symbol in dims.in_order(dims.symbols(part))]
+            objects |= {name: name.symbol for name in names}
+            read = in_objects(read, {str(name): name for name in names})
+        entries += read
     return tuple(entries), objects
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck.dims import Composite, Kind, Size, size_of
-from shapecheck.ops.agree import listed, tensors_of
+from shapecheck.ops.agree import counted, listed, tensors_of
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, replace, resolved, rule
 from shapecheck.ops.named.naming import (
     REST,
@@ -110,12 +110,31 @@ def dot(call: Call, tensors: Value, dim: Value, **rest: Value) -> Value:
 # Joining ----------------------------------------------------------------------------------------
 
 
-def alike(call: Call, shapes: Sequence[Shape], but: Value = ()) -> list[tuple[int, ...]] | None:
-    """Return for each shape the order in which its dimensions are those of the first one."""
+def of_each(given: Value, count: int) -> Sequence[Any]:
+    """Return along which dimension each of some tensors is joined: one for all, or its own."""
+    many = wanted(given)
+    if many is None or len(many) == 1:
+        return (given,) * count
+    if len(many) != count:
+        raise mismatch(
+            f"there are {counted(count, 'tensor')} and {counted(len(many), 'dimension')}",
+            "takes a dimension, or one for each tensor",
+        )
+    return [(one,) for one in many]
+
+
+def alike(
+    call: Call, shapes: Sequence[Shape], buts: Sequence[Any] = ()
+) -> list[tuple[int, ...]] | None:
+    """Return for each shape the order in which its dimensions are those of the first one.
+
+    `buts` are the dimensions of each that stand for one another, if there are any.
+    """
     first = shapes[0]
     if first.rank is None:
         return None
-    joined = positions(call, first, but)
+    buts = buts or ((),) * len(shapes)
+    joined = positions(call, first, buts[0])
     if joined is None:
         return None
     found: list[tuple[int, ...]] = [tuple(range(first.rank))]
@@ -129,7 +148,7 @@ def alike(call: Call, shapes: Sequence[Shape], but: Value = ()) -> list[tuple[in
                 f"can't join {first} and {shape}",
                 about=(shape,),
             )
-        also = positions(call, shape, but, f"operand {index}")
+        also = positions(call, shape, buts[index], f"operand {index}")
         if also is None:
             return None
         axes = []
@@ -149,11 +168,10 @@ def alike(call: Call, shapes: Sequence[Shape], but: Value = ()) -> list[tuple[in
     return found
 
 
-def _aligned(call: Call, tensors: Value, but: Value) -> list[Tensor] | None:
-    parts = tensors_of(tensors)
+def _aligned(call: Call, parts: Sequence[Tensor], buts: Sequence[Any]) -> list[Tensor] | None:
     if not parts:
         return None
-    orders = alike(call, [call.facts.shape(part.shape) for part in parts], but)
+    orders = alike(call, [call.facts.shape(part.shape) for part in parts], buts)
     if orders is None:
         return None
     return [permute(call, part, axes) for part, axes in zip(parts, orders, strict=True)]
@@ -162,23 +180,27 @@ def _aligned(call: Call, tensors: Value, but: Value) -> list[Tensor] | None:
 @rule("named.cat")
 def cat(call: Call, tensors: Value, dim: Value, **rest: Value) -> Value:
     """Put tensors one behind the other along a dimension; the others are brought into order."""
-    parts = _aligned(call, tensors, dim)
+    given = tensors_of(tensors)
+    if not given:
+        return Tensor.unknown()
+    along_each = of_each(dim, len(given))
+    parts = _aligned(call, given, along_each)
     if parts is None:
         return Tensor.unknown()
-    at = only(call, parts[0].shape, dim)
+    at = only(call, parts[0].shape, along_each[0])
     found = concatenate(call, parts, at)
     if isinstance(at, Unknown):
         return found
     items = [one for part in parts if isinstance(one := part.shape.at(at), (Size, Composite))]
     if len(items) < len(parts):
         return found
-    return Tensor(replace(found.shape, at, sum(map(size_of, items))), found.dtype)
+    return Tensor(replace(found.shape, at, dims.joined(map(size_of, items))), found.dtype)
 
 
 @rule("named.stack_new")
 def stack_new(call: Call, tensors: Value, name: Value, **rest: Value) -> Value:
     """Put tensors beside each other along a new dimension in front."""
-    parts = _aligned(call, tensors, ())
+    parts = _aligned(call, tensors_of(tensors) or (), ())
     if parts is None:
         return Tensor.unknown()
     result = stacked(call, tuple(parts), 0)

@@ -20,6 +20,7 @@ from shapecheck.ops.agree import listed
 from shapecheck.ops.call import Call, Unknown, Value
 from shapecheck.ops.saying import said
 from shapecheck.shapes import Facts, Item, Matcher, Mismatch, Run, Shape, has_run, mismatch
+from shapecheck.spec.objects import Part
 
 Wanted: TypeAlias = spec.Axis | spec.Group | Size | Composite
 """A dimension that is meant: as the text of one, or itself. A `Group` is `...`."""
@@ -49,7 +50,7 @@ def wanted(given: Value) -> list[Wanted] | None:
         parts = [wanted(one) for one in given]
         known = [part for part in parts if part is not None]
         return [one for part in known for one in part] if len(known) == len(parts) else None
-    if isinstance(given, (Size, Composite)):
+    if isinstance(given, (Size, Composite, spec.Axis)):
         return [given]
     if given is ...:
         return [REST]
@@ -133,12 +134,24 @@ def matches(facts: Facts, shape: Shape, one: Wanted) -> list[int]:
     names = _names(one)
     if not names:
         return []
-    return [at for at, item in known if _is_computed_from(item, names)] or [
+    computed = [at for at, item in known if _is_computed_from(item, names)]
+    learned = [
         at
         for at, item in known
         if _plain_name(item) is None
         and any(facts.same(item, Size.of(n)) for n in _learned(facts, one))
     ]
+    return computed or learned or [at for at, item in known if _kind(item) == _KINDS.get(str(one))]
+
+
+_KINDS: Final = {"B": "batch", "T": "spatial", "S": "spatial", "F": "feature"}
+"""What a letter means where no dimension is called so: the one of a kind, as in RETURNN."""
+
+
+def _kind(item: DimExpr) -> str | tuple[()]:
+    """Return what a dimension runs over that is made of objects, nothing where that isn't known."""
+    kinds = {symbol.origin.kind_of_object for symbol in dims.symbols(item)}
+    return kinds.pop() or () if len(kinds) == 1 else ()
 
 
 def _plain_name(item: DimExpr) -> str | None:
@@ -206,6 +219,41 @@ def _instead(shape: Shape, name: str, headline: str) -> Mismatch:
         return mismatch(f'the nearest is "{near[0]}"', headline, about=(named[near[0]],))
     said = listed([f'"{one}"' for one in shape.dims if not isinstance(one, int)])
     return mismatch(f"it has {said}", headline, about=(shape,))
+
+
+def arranged(facts: Facts, shape: Shape, parts: Iterable[Part]) -> list[Part] | None:
+    """Return dimensions that are listed in any order in that of a shape, None where not known.
+
+    Those that it hasn't stand in the places that are left; where any of them may be any of these,
+    these are `_`.
+    """
+    if has_run(shape.dims):
+        return None
+    left = sorted(parts, key=str)
+    places: list[Part | None] = [None] * len(shape.dims)
+    for part in [*left]:
+        there = [at for at in _places_of(facts, shape, part) if places[at] is None]
+        if len(there) == 1:
+            places[there[0]] = part
+            left.remove(part)
+    free = [at for at, part in enumerate(places) if part is None]
+    if len(left) > 1 and not any(is_named(shape.dims[at]) for at in free):
+        left = ["_"] * len(left)
+    for at, part in zip(free, left, strict=False):
+        places[at] = part
+    return [*(part for part in places if part is not None), *left[len(free) :]]
+
+
+def _places_of(facts: Facts, shape: Shape, part: Part) -> list[int]:
+    """Return which axes of a shape may be one of some dimensions."""
+    if isinstance(part, Dim):
+        size = part.size
+        same_size = [at for at, item in enumerate(shape.dims) if item == size]
+        return matches(facts, shape, as_wanted(part.dim)) or same_size
+    if isinstance(part, str):
+        [one] = _read(part) if len(_read(part)) == 1 else [REST]
+        return [] if isinstance(one, spec.Group) else matches(facts, shape, one)
+    return [at for at, item in enumerate(shape.dims) if item == part]
 
 
 # Orders -----------------------------------------------------------------------------------------

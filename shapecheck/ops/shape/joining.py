@@ -49,7 +49,7 @@ def _cat_repeated(call: Call, tensors: Repeated, dim: Value) -> Tensor:
     item = shape.dims[position]
     each = None if isinstance(item, Run) else size_of(item)
     alike = each is not None and not loose(each)
-    total = each * tensors.count if alike and each is not None else dims.unknown()
+    total = dims.copies(each, tensors.count) if alike and each is not None else dims.unknown()
     return Tensor(replace(shape, position, total), tensors.element.dtype)
 
 
@@ -113,7 +113,7 @@ def _total(items: Iterable[Item]) -> IntSize:
     clamps = {atom for s in sizes if isinstance(s, Size) for atom in s.atoms() if _is_clamp(atom)}
     for _ in clamps:
         sizes = _unclamped(sizes)
-    return sum(sizes, start=0)
+    return dims.joined(sizes)
 
 
 def _is_clamp(atom: object) -> bool:

@@ -146,7 +146,17 @@ def _copies(item: DimExpr, count: Value) -> DimExpr:
         return item
     if not isinstance(count, (int, Size)):
         return dims.unknown()
-    return size_of(item) * count
+    return dims.copies(size_of(item), count)
+
+
+def _each_repeated(item: DimExpr, count: IntSize) -> DimExpr:
+    """Return a dimension of which each element is there a number of times.
+
+    Of dimension objects it is known that these stand next to each other.
+    """
+    if dims.symbols(item) and all(symbol.origin.of_object for symbol in dims.symbols(item)):
+        return dims.merge((item, count))
+    return item if count == 1 else size_of(item) * count
 
 
 @rule("repeat_interleave")
@@ -187,7 +197,7 @@ def repeat_interleave(
                 )
     merged: DimExpr
     if counted is not None:
-        merged = item if counted == 1 else size_of(item) * counted
+        merged = _each_repeated(item, counted)
     else:
         merged = as_dim(output) if output is not None else dims.unknown()
     return Tensor(replace(shape, position, merged), tensor.dtype)

@@ -231,13 +231,8 @@ def dims_in(annotations: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[st
     """
     names = {name for one in annotations.values() for name in dimension_names(one)}
     found = {name: dim for name in names if isinstance(dim := scope.get(name), Dim)}
-    given: dict[str, Dim] = {}
-    for where, annotation in annotations.items():
-        for name, dim in (pair for one in _shapes(annotation) for pair in one.dims):
-            if given.setdefault(name, dim) != dim:
-                raise ShapeAnnotationError(
-                    f'two dimensions are called "{name}"; one is in the annotation of "{where}"'
-                )
+    shapes = (one for annotation in annotations.values() for one in _shapes(annotation))
+    given = {name: dim for one in shapes for name, dim in one.dims}
     return {**found, **given}
 
 

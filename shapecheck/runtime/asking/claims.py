@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Set
 from typing import Any, TypeVar
 
 import torch
@@ -10,15 +11,19 @@ import torch
 from shapecheck import dtypes
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
+from shapecheck.ops.named import naming
 from shapecheck.runtime.annotations.hints import tensor_hint
 from shapecheck.runtime.boundary.locals import fit
 from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import Failed, ShapeError, kind_of
 from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming.call_names import state
+from shapecheck.runtime.naming.facts import ValueFacts
 from shapecheck.runtime.naming.lasting import known_in
+from shapecheck.runtime.naming.records import plain_shape
 from shapecheck.runtime.settings import paused
 from shapecheck.runtime.source import user_place
+from shapecheck.shapes import Shape
 from shapecheck.spec.objects import Objects, Part, is_part
 from shapecheck.tensor_spec import ShapeAnnotationError, TensorSpec, parse, parse_objects
 
@@ -36,19 +41,33 @@ def named(tensor: TensorT, *dims: Part) -> TensorT:
     return learned
 
 
-def assert_shape(tensor: TensorT, *dims: Part) -> TensorT:
+def assert_shape(tensor: TensorT, *dims: Part | Set[Part]) -> TensorT:
     """Check a tensor against an annotation such as `"b c h//2"`, and return it.
 
-    Also against dimension objects, `assert_shape(x, Batch, Time)`.
+    Also against dimension objects, `assert_shape(x, Batch, Time)`; those of a set are in any order,
+    `assert_shape(x, {Time, Batch})`.
 
     Inside of a decorated call the names are the call's, and dimensions without a name take the
     annotation's; one that has a name keeps it. Raises `ShapeError`.
     """
+    if len(dims) == 1 and isinstance(dims[0], Set):
+        dims = _in_order(tensor, dims[0])
     learned: TensorT = _learn(tensor, dims, "assert_shape", forget=False)
     return learned
 
 
-def _learn(tensor: Any, dims: tuple[Part, ...], function: str, forget: bool) -> Any:
+def _in_order(tensor: Any, parts: Set[Part]) -> tuple[Part, ...]:
+    """Return dimensions in the order in which a tensor has them, as far as it does."""
+    if torch.compiler.is_compiling() or not isinstance(tensor, torch.Tensor):
+        return tuple(sorted(parts, key=str))
+    with DisableTorchFunction():
+        known = state.here.of(tensor)
+        shape = plain_shape(tensor) if known is None else Shape(known.dims)
+        facts = ValueFacts({} if known is None else known.values)
+        return tuple(naming.arranged(facts, shape, parts) or ())
+
+
+def _learn(tensor: Any, dims: tuple[Any, ...], function: str, forget: bool) -> Any:
     if torch.compiler.is_compiling():
         text = " ".join([part.name if isinstance(part, Dim) else str(part) for part in dims])
         return (

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 import torch
 
-from shapecheck.dims import DimExpr
+from shapecheck.dims import Composite, Dim, DimExpr, Size
+from shapecheck.dims.objects import object_of
 from shapecheck.runtime.annotations.hints import tensor_hint
 from shapecheck.runtime.boundary import other_checkers
 from shapecheck.runtime.boundary.locals import fit
@@ -26,13 +27,14 @@ from shapecheck.tensor_spec import TensorSpec
 TensorT = TypeVar("TensorT", bound=torch.Tensor)
 
 
-def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
-    """Return the name of each of a tensor's dimensions as text, None for one without a name.
+def dims_of(tensor: torch.Tensor) -> tuple[str | Dim | None, ...]:
+    """Return what each of a tensor's dimensions is: a name, a `Dim`, or None where none is known.
 
     Inside of a decorated call these are the call's names, `("b", "n", None)`; a dimension that
-    merges or combines others is written as in annotations, `"(h d)"` or `"n+1"`. Outside they are
-    those that a decorated function declared for its result, or that `named` gave. While a program
-    is compiled there are those of operations by name.
+    merges or combines others is written as in annotations, `"(h d)"` or `"n+1"`. One that was
+    given as an object is this object, `(Batch, Heads * Key)`. Outside they are those that a
+    decorated function declared for its result, or that `named` gave. While a program is compiled
+    there are the names of operations by name.
     """
     if torch.compiler.is_compiling():
         return names_in_trace.texts_of(tensor)
@@ -40,7 +42,11 @@ def dims_of(tensor: torch.Tensor) -> tuple[str | None, ...]:
         found = _known(tensor)
         if found is None:
             return (None,) * tensor.dim()
-        return tuple(None if isinstance(dim, int) or is_open(dim) else str(dim) for dim in found)
+        return tuple([None if isinstance(dim, int) else _told(dim) for dim in found])
+
+
+def _told(dim: Size | Composite) -> str | Dim | None:
+    return None if is_open(dim) else object_of(dim) or str(dim)
 
 
 def reveal_shape(tensor: TensorT) -> TensorT:

@@ -220,7 +220,7 @@ class _Program(Writer):
 
     def bound_code(self) -> str:
         """Return Python for what the arguments bound."""
-        names = ", ".join(f"{name!r}: {self.var(name)}" for name in self.bound)
+        names = ", ".join(f"{self.key(name)}: {self.var(name)}" for name in self.bound)
         groups = ", ".join(f"{name!r}: {self.group(name)}" for name in sorted(self.groups))
         return f"{self.binding} or ({{{names}}}, {{{groups}}})"
 

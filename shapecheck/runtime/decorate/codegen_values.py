@@ -11,6 +11,7 @@ from typing import Any, Final
 from shapecheck import spec
 from shapecheck.runtime.annotations.hints import Hint, MaybeHint, OtherHint, TensorHint, TupleHint
 from shapecheck.runtime.annotations.plan import Plan
+from shapecheck.spec.objects import ObjectName
 
 
 class Unusual(Exception):
@@ -310,8 +311,13 @@ class Writer:
         return "(" + "".join(f"{part}, " for part in parts) + ")"
 
     def var(self, name: str) -> str:
-        """Return the local variable of a dimension name."""
-        return f"{self.mark}v_{name}"
+        """Return the local variable of a dimension name; objects that are called alike have two."""
+        which = name.symbol.serial if isinstance(name, ObjectName) else ""
+        return f"{self.mark}v_{name}{which}"
+
+    def key(self, name: str) -> str:
+        """Return Python for a dimension name."""
+        return self.give(name, "n") if isinstance(name, ObjectName) else repr(name)
 
     def group(self, name: str) -> str:
         """Return the local variable of a group."""

@@ -23,6 +23,7 @@ from shapecheck.dims.algebra import parts_of
 from shapecheck.dims.origins import AnyNumber, Mixed, OfRecord, OfSize
 from shapecheck.runtime.annotations.braced import stand_beside
 from shapecheck.shapes import Facts, Shape
+from shapecheck.shapes.ordered import otherwise_laid_out
 
 _SAME: Final = Verdict(Relation.SAME)
 _POSSIBLE: Final = Verdict(Relation.POSSIBLE)
@@ -153,6 +154,8 @@ class ValueFacts(Facts):
             return _POSSIBLE if loose else _DIFFERENT
         if isinstance(a, Composite) and isinstance(b, Composite):
             return _SAME if self._same_order(a.parts, b.parts) else _DIFFERENT
+        if left and otherwise_laid_out(a, b):
+            return _DIFFERENT
         return _DIFFERENT if self._renamed(a, b) else _SAME
 
     def same(self, a: DimExpr, b: DimExpr) -> bool:

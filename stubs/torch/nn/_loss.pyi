@@ -55,12 +55,14 @@ class MultiMarginLoss(Module):
 @example(" | logits: b classes; target: Int b")
 class CrossEntropyLoss(Module):
     def __init__(self, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None: ...
+    @reduces
     @levels
     def forward(self, input: T[Tensor, ...], target: Shaped[Tensor, ...]) -> Is[F.cross_entropy(input, target, weight=self.weight, size_average=self.size_average, reduce=self.reduce, reduction=self.reduction)]: ...
 
 @also("NLLLoss2d")
 class NLLLoss(Module):
     def __init__(self, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean") -> None: ...
+    @reduces
     def forward(self, input: T[Tensor, ...], target: Shaped[Tensor, ...]) -> Is[F.nll_loss(input, target, weight=self.weight, size_average=self.size_average, reduce=self.reduce, reduction=self.reduction)]: ...
 
 @example(" | x: b d; y: b d; target: b")

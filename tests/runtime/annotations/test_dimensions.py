@@ -32,7 +32,7 @@ def first_line(error: pytest.ExceptionInfo[ShapeError]) -> str:
 
 @shapecheck
 def doubled(x: Float[Tensor, Batch, Time, Heads * Key]) -> Float[Tensor, Batch, 2 * Time, ...]:
-    assert dims_of(x)[:2] == ("batch", "time")
+    assert dims_of(x)[:2] == (Batch, Time)
     return torch.cat([x, x], dim=1)
 
 
@@ -100,8 +100,22 @@ def test_two_objects_of_one_name() -> None:
     with pytest.raises(ShapeError) as error:
         both(torch.rand(3), torch.rand(3))
     assert "axis -1 is batch on the left and batch on the right" in first_line(error)
-    with pytest.raises(ShapeAnnotationError, match='two dimensions are called "batch"'):
-        Float[Tensor, Batch, other]
+
+    @shapecheck
+    def other_of(x: Float[Tensor, Batch], y: Float[Tensor, other]) -> Float[Tensor, Batch]:
+        return y
+
+    with pytest.raises(ShapeError) as error:
+        other_of(torch.rand(3), torch.rand(3))
+    assert "axis 0 is batch, declared batch, another one of this name" in first_line(error)
+    square = named(torch.rand(2, 3), Batch, other)
+    assert dims_of(square) == (Batch, other)
+    assert dims_of(named.sum(square, Batch)) == (other,)
+    one, two = named(torch.rand(2), Batch), named(torch.rand(3), other)
+    joined = named.cat([one, two], (Batch, other))
+    assert dims_of(joined) == (Batch + other,) != (other + Batch,)
+    with pytest.raises(ShapeAnnotationError, match="two dimensions in it are called alike"):
+        Float[Tensor, (Batch + other) // 2]
 
 
 def test_what_the_annotation_is_to_others() -> None:
@@ -121,7 +135,7 @@ def test_what_the_annotation_is_to_others() -> None:
 
 def test_names_are_given_and_asserted_by_objects() -> None:
     x = named(torch.rand(2, 6), Batch, Time)
-    assert dims_of(x) == ("batch", "time")
+    assert dims_of(x) == (Batch, Time)
     assert_shape(x, Batch, Time)
     for wrong in (
         lambda: named(torch.rand(2, 6), Batch, Vocab),
@@ -136,7 +150,7 @@ def test_operations_by_name_take_objects_and_their_algebra() -> None:
     @shapecheck
     def heads(x: Float[Tensor, Batch, Heads, Key]) -> Float[Tensor, Batch, Key, Heads]:
         y = named.order(x, Batch, Heads * Key)
-        assert dims_of(y) == ("batch", "(heads key)")
+        assert dims_of(y) == (Batch, Heads * Key)
         y = named.split(y, Heads * Key)
         return named.order(y, Batch, Key, Heads)
 

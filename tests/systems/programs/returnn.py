@@ -17,6 +17,9 @@ Classes = Dim("target_classes", size=1000, kind="feature")
 Out, Heads, Key = dims("out heads key")
 Two = Dim("two", size=2)
 Encoder, Decoder = Dim("encoder", kind="spatial"), Dim("decoder", kind="spatial")
+LogMel, Pitch = Dim(size=4, kind="feature"), Dim(size=4, kind="feature")
+Down = Dim(kind="spatial")
+Down.declare_same_as(Encoder // 2)
 
 
 @shapecheck
@@ -153,6 +156,97 @@ def verified(x: Float[Tensor, Batch, InputSeq, InputFeat]) -> Float[Tensor, Batc
     return y
 
 
+@shapecheck
+def in_any_order(x: Float[Tensor, Batch, Encoder, Out]) -> Float[Tensor, Encoder, Batch, Out]:
+    y = x.transpose(0, 1)
+    assert_shape(y, {Batch, Encoder, Out})
+    # wrong: assert_shape(y, {Batch, Two, Out})
+    return y
+
+
+@shapecheck
+def features_joined(
+    mel: Float[Tensor, Batch, Encoder, LogMel], pitch: Float[Tensor, Batch, Encoder, Pitch]
+) -> Float[Tensor, Batch, Encoder, LogMel + Pitch]:
+    return torch.cat([mel, pitch], dim=-1)
+    # wrong: return torch.cat([pitch, mel], dim=-1)
+
+
+@shapecheck
+def sequences_joined(
+    x: Float[Tensor, Batch, InputSeq, Out],
+    y: Float[Tensor, Batch, TargetSeq, Out],
+    lengths: Int[Tensor, Batch],
+    lengths_after: Int[Tensor, Batch],
+) -> Float[Tensor, Batch, Out]:
+    both = named.cat([x, y], (InputSeq, TargetSeq))
+    # wrong: both = named.cat([y, x], (InputSeq, TargetSeq))
+    time = InputSeq.with_lengths(lengths) + TargetSeq.with_lengths(lengths_after)
+    return named.mean(both, time)
+
+
+@shapecheck
+def twice(x: Float[Tensor, Batch, Encoder]) -> Float[Tensor, Batch, 2 * Encoder]:
+    return x.repeat(1, 2)
+    # wrong: return x.repeat_interleave(2, dim=1)
+
+
+@shapecheck
+def each_twice(x: Float[Tensor, Batch, Encoder]) -> Float[Tensor, Batch, Encoder * 2]:
+    return x.repeat_interleave(2, dim=1)
+    # wrong: return x.repeat(1, 2)
+
+
+@shapecheck
+def by_kind(x: Float[Tensor, Batch, Encoder, InputFeat]) -> Float[Tensor, Batch, InputFeat]:
+    return named.amax(x, "T")
+    # wrong: return named.amax(x, "F")
+
+
+@shapecheck
+def halved(x: Float[Tensor, Batch, Encoder, Out]) -> Float[Tensor, Batch, Down, Out]:
+    return x.unflatten(1, (-1, 2))[:, :, 0]
+    # wrong: return x.unflatten(1, (-1, 3))[:, :, 0]
+
+
+@shapecheck
+def counted(
+    x: Float[Tensor, Batch, InputSeq, Out], lengths: Int[Tensor, Batch]
+) -> Float[Tensor, Batch, Out, Key]:
+    table = named(torch.ones(x.shape[1], 3), InputSeq, Key)
+    return named.dot(x, table, InputSeq.with_lengths(lengths))
+    # wrong: return named.dot(x, table, TargetSeq.with_lengths(lengths))
+
+
+@shapecheck
+def reversed_in_time(
+    x: Float[Tensor, Batch, InputSeq], lengths: Int[Tensor, Batch]
+) -> Float[Tensor, Batch, InputSeq]:
+    return named.flip(x, InputSeq.with_lengths(lengths))
+    # wrong: return named.flip(x, TargetSeq.with_lengths(lengths))
+
+
+@shapecheck
+def context(
+    weights: Float[Tensor, Batch, Decoder, Encoder], values: Float[Tensor, Batch, Encoder, Out]
+) -> Float[Tensor, Batch, Decoder, Out]:
+    return weights @ values
+    # wrong: return (weights.mT @ values).mT.mT
+
+
+class Projected(nn.Module):
+    """A layer that gives a dimension of which the size is promised."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(40, 40)
+        # wrong: self.layer = nn.Linear(40, 41)
+
+    @shapecheck
+    def forward(self, x: Float[Tensor, Batch, InputFeat]) -> Float[Tensor, Batch, InputFeat]:
+        return self.layer(x)
+
+
 def main() -> None:
     lengths = torch.tensor([3, 5])
     x = torch.rand(2, 5, 40)
@@ -167,7 +261,7 @@ def main() -> None:
     assert with_end(torch.rand(2, 3, 4), torch.rand(2, 1, 4)).shape == (2, 4, 4)
     assert heads_split(torch.rand(2, 9), torch.rand(3, 3)).shape == (2, 3, 3)
     whole = named(torch.rand(3, 2, 2), Batch, Heads, Key)
-    assert dims_of(named.stack(whole, (Heads, Key))) == ("batch", "(heads key)")
+    assert dims_of(named.stack(whole, (Heads, Key))) == (Batch, Heads * Key)
     assert heads_merged(torch.rand(2, 2, 3, 3)).shape == (2, 2, 9)
     merged = torch.rand(2, 2, 4)
     assert torch.equal(split_by_pattern(merged), merged.view(2, 2, 2, 2).transpose(1, 2))
@@ -178,6 +272,21 @@ def main() -> None:
     gru = nn.GRU(40, 16, batch_first=True)
     assert recurrent(x, lengths, gru).shape == (2, 5, 16)
     assert verified(x).shape == (2, 5)
+    assert in_any_order(energy).shape == (3, 3, 3)
+    joined = features_joined(torch.zeros(2, 3, 4), torch.ones(2, 3, 4))
+    assert joined[..., :4].sum() == 0
+    assert dims_of(joined) == (Batch, Encoder, LogMel + Pitch)
+    y, after = torch.rand(2, 4, 40), torch.tensor([1, 4])
+    found = sequences_joined(x, y, lengths, after)
+    torch.testing.assert_close(found[0], torch.cat([x[0, :3], y[0, :1]]).mean(0))
+    assert torch.equal(twice(torch.eye(2)), torch.eye(2).repeat(1, 2))
+    assert each_twice(torch.eye(2))[0].tolist() == [1, 1, 0, 0]
+    assert by_kind(torch.rand(40, 40, 40)).shape == (40, 40)
+    assert halved(torch.rand(2, 6, 4)).shape == (2, 3, 4)
+    torch.testing.assert_close(counted(x, lengths)[0, :, 0], x[0, :3].sum(0))
+    assert torch.equal(reversed_in_time(x[..., 0], lengths)[0, :3], x[0, :3, 0].flip(0))
+    torch.testing.assert_close(context(energy, energy.clone()), energy @ energy)
+    assert Projected()(torch.rand(2, 40)).shape == (2, 40)
 
 
 if __name__ == "__main__":
