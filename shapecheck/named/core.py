@@ -309,13 +309,15 @@ def carry(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         found: T = names_in_trace.carried(function, args, kwargs, True)
         return found
     mode = state.mode or thread_mode()
-    if mode.frame is not None:
-        if mode.frame is state.given and state.root in map(_home_of, _tensors(args)):
-            mode.frame = state.root
+    frame = mode.frame
+    if frame is not None:
+        if frame is not state.given or state.root not in map(_home_of, _tensors(args)):
+            return function(*args, **kwargs)
+        mode.frame = state.root
         try:
             return function(*args, **kwargs)
         finally:
-            mode.frame = state.given if mode.frame is state.root else mode.frame
+            mode.frame = frame
     mode.frame = state.root
     try:
         return mode.__torch_function__(function, (), args, kwargs or None)  # type: ignore[no-any-return,no-untyped-call]
