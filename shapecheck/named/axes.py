@@ -20,6 +20,7 @@ from shapecheck.named.core import (
     name_of,
     new_name,
     planned,
+    record_of,
     refuse,
     settled,
 )
@@ -115,9 +116,17 @@ def split(x: Tensor, dim: Name | None = None, /, **parts: Any) -> Tensor:
     given = tuple([(name, meant(part)) for name, part in parts.items()])
     plan = planned(_split, (x,), meant(dim), given)  # which dynamo of torch 2.11 can't unpack
     found = carry(torch.unflatten, x, plan.at, plan.sizes)
-    if len(plan.names) == len(plan.sizes):
+    if len(plan.names) == len(plan.sizes) and _has_lone(x, plan.sizes):
         settled(found, x, beside(plan.at, len(plan.sizes), x.dim()))
     return called(found, plan.names, plan.old) if plan.names else found
+
+
+def _has_lone(x: Tensor, parts: Sequence[int]) -> bool:
+    """Whether a 1 is in the sizes, so that torch's own doesn't tell which axis it was."""
+    if torch.compiler.is_compiling():
+        return True
+    known = record_of(x)
+    return 1 in parts or known is None or 1 in known.sizes
 
 
 def beside(at: int, count: int, rank: int) -> tuple[int | None, ...]:

@@ -395,8 +395,11 @@ def called(
             texts[axis] = name if isinstance(name, str) else name.name
         return names_in_trace.write(tensor, tuple(texts))
     before = tensor if like is None else like
-    frame = _home_of(before)
-    inside = None if frame is state.root else frame
+    mode = state.mode
+    inside = None if mode is None else mode.frame
+    frame = inside or state.root
+    if inside is state.given and _home_of(before) is state.root:
+        frame, inside = state.root, None
     new = (again, names)
     found = kept(_renamed, frame.table, inside is None, frame.plan, new, before)
     if found is None or not found.holds(inside):

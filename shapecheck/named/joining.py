@@ -24,7 +24,10 @@ def dot(x: Tensor, y: Operand, dim: Names) -> Tensor:
     then those of `y`. Padding of a dimension that is given with its lengths isn't counted. Raises
     `ShapeError` where one of them lacks a dimension.
     """
-    return contract((x, y), dim)
+    y = plain(y)
+    if padded_in(dim):
+        return contract((x, y), dim)
+    return carry(torch.einsum, planned(_product, (x, y), meant(dim)), x, y)
 
 
 def contract(tensors: Sequence[Operand], dim: Names) -> Tensor:

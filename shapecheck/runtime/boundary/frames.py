@@ -272,8 +272,10 @@ def _leave(frame: CallNames, values: Sequence[Any], result: Any) -> None:
     entry: Entry = frame.entry
     steady = isinstance(plan.result, TensorHint | MaybeHint | TupleHint) and plan.steady
     parts = list(_parts(result))
+    parent = frame.parent
+    outside = parent is None or parent is state.given
     if steady and frame.names == entry.sizes:
-        key = (_receives(frame), *[_key(part, frame) for part in parts])
+        key = (parent is None, outside, *[_key(part, frame) for part in parts])
         known = entry.results.get(key)
         if known is None:
             known = _new_result(frame, values, result, parts)
@@ -281,18 +283,19 @@ def _leave(frame: CallNames, values: Sequence[Any], result: Any) -> None:
                 entry.results[key] = known
     else:
         known = _new_result(frame, values, result, parts)
-    for receiver, records in zip((frame.parent, state.root), known, strict=True):
-        if receiver is not None and records:
-            for part, names in zip(parts, records, strict=True):
-                if names is not None:
-                    receiver.name(part, names)
-            if state.is_outside(receiver):
-                receiver.sweep()
+    called, declared = known
+    if parent is not None:
+        _call(parent, parts, called)
+    if outside:
+        _call(state.root, parts, declared)
+        (parent or state.root).sweep()
 
 
-def _receives(frame: CallNames) -> tuple[bool, bool]:
-    """Return whether a call's result is named at a caller, and whether outside of all calls."""
-    return frame.parent is not None, frame.parent is None or frame.parent is state.given
+def _call(receiver: CallNames, parts: Sequence[Any], records: Sequence[Record | None]) -> None:
+    """Give the parts of a result the names that they have at a receiver."""
+    for part, names in zip(parts, records, strict=True):
+        if names is not None:
+            receiver.name(part, names)
 
 
 def _parts(result: Any) -> Iterator[Any]:
@@ -329,10 +332,9 @@ def _new_result(
             known = said if leaf.record is None else first_class.record_of(frame, leaf.tensor)
             around = entry.outer, entry.outer_runs, dict(receiver.symbols)
             called[id(leaf.tensor)] = None if known is None else outwards(known, *around)
-    at_caller, outside = _receives(frame)
     return (
-        tuple(called.get(id(part)) for part in parts) if at_caller else (),
-        tuple(declared.get(id(part)) for part in parts) if outside else (),
+        tuple(called.get(id(part)) for part in parts),
+        tuple(declared.get(id(part)) for part in parts),
     )
 
 
