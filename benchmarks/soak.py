@@ -3,8 +3,9 @@
     python benchmarks/soak.py [--calls N] [--ops N] [--only KIND ...]
 
 Calls with results, calls whose errors are caught, calls in eight threads at once, calls of sizes
-that hardly ever repeat (a tenth as many: what is new takes longer), and ops in one long call, a
-kind after the other. Fails if the second half of any needs more memory than the first.
+that hardly ever repeat (a tenth as many: what is new takes longer), ops in one long call, and calls
+that leave a state behind while names are carried outside, a kind after the other. Fails if the
+second half of any needs more memory than the first.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from shapecheck import Float, ShapeError, shapecheck
+from shapecheck import Float, ShapeError, named, names, shapecheck
 
 CALLS = 5_000_000
 OPS = 10_000_000
@@ -102,12 +103,35 @@ def ops(count: int) -> None:
     run(torch.rand(3, 4), count // 10)
 
 
+class Cell:
+    """Keeps its state from call to call."""
+
+    state: Tensor | None = None
+
+    @shapecheck
+    def __call__(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        """Add the state, which becomes the result."""
+        before = self.state
+        self.state = x if before is None or len(before) != len(x) else (before + x).tanh()
+        return self.state * 1
+
+
+def outside(calls: int) -> None:
+    """Make calls while names are carried outside, of ten sizes, and keep a hundred results."""
+    cell, kept = Cell(), list[Tensor]()
+    with names():
+        for index in range(calls):
+            kept.append(cell(named(torch.ones(2 + index // 100 % 10, 3), "b d")))
+            del kept[:-100]
+
+
 KINDS: dict[str, Callable[[int], None]] = {
     "results": results,
     "errors": errors,
     "threads": threads,
     "sizes": sizes,
     "ops": ops,
+    "outside": outside,
 }
 
 

@@ -12,7 +12,7 @@ from shapecheck import dtypes
 from shapecheck.dims import Dim
 from shapecheck.explain import Message
 from shapecheck.ops.named import naming
-from shapecheck.runtime.annotations.hints import tensor_hint
+from shapecheck.runtime.annotations.hints import TensorHint, tensor_hint
 from shapecheck.runtime.boundary.locals import fit
 from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import Failed, ShapeError, kind_of
@@ -94,18 +94,26 @@ def _learn(tensor: Any, dims: tuple[Any, ...], function: str, forget: bool) -> A
         before = known_in(frame, tensor)
         if forget:
             frame.name(tensor, None)
-        place = user_place()
-        subject = _subject(place)
+        hint = tensor_hint(torch.Tensor, TensorSpec("Shaped", dtypes.ANY, shape, objects))
         try:
-            hint = tensor_hint(torch.Tensor, TensorSpec("Shaped", dtypes.ANY, shape, objects))
-            fit(frame, hint, tensor, subject, {}, given=forget)
+            fit(frame, hint, tensor, "value", {}, given=forget)
         except Failed as failed:
+            refused = _refused(failed, hint, tensor, forget)
             frame.name(tensor, before)
-            where = None if place is None else str(place)
-            raise ShapeError(failed.message, frame.names, where) from None
+            raise refused from None
         if forget and frame is state.root:
             state.given.name(tensor, frame.of(tensor))
     return tensor
+
+
+def _refused(failed: Failed, hint: TensorHint, tensor: torch.Tensor, forget: bool) -> ShapeError:
+    """Return what to raise for a tensor that doesn't fit; it is fitted again as it is written."""
+    frame, place = state.here, user_place()
+    try:
+        fit(frame, hint, tensor, _subject(place), {}, given=forget)
+    except Failed as told:
+        failed = told
+    return ShapeError(failed.message, frame.names, None if place is None else str(place))
 
 
 def _subject(place: object) -> str:
