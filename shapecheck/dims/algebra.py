@@ -357,6 +357,7 @@ def joined(parts: Iterable[IntSize]) -> IntSize:
 
 
 MOST_COPIES: Final = 16
+"""So many at most are spelled out: `2*(a+b)` is `a+b+a+b`."""
 
 
 def copies(size: IntSize, count: IntSize) -> IntSize:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
-from shapecheck.dims.algebra import IntSize, Size, copies, joined, product
+from shapecheck.dims.algebra import MOST_COPIES, IntSize, Size, copies, joined, product
 from shapecheck.dims.composites import DimExpr, merge, symbols
 from shapecheck.dims.division import divide, floordiv
 from shapecheck.dims.functions import substitute
@@ -16,8 +16,6 @@ from shapecheck.dims.functions import substitute
 _Term: TypeAlias = "tuple[int, tuple[IntSize | Terms, ...]]"
 Terms: TypeAlias = tuple[_Term, ...]
 
-
-_BLOCKS: Final = 16  # up to which `n*(a+b)` is spelled out as `a+b+a+b+...`
 
 SAME_AS: dict[Terms, Terms] = {}
 """What dimensions were declared to be, by their layout."""
@@ -125,7 +123,7 @@ def product_of(a: Terms, b: Terms) -> Terms:
     """Merge: each block of `a` holds a whole `b`, so that a sum on the left distributes."""
     if len(b) > 1:
         ((count, factors),) = a if len(a) == 1 else ((0, ()),)
-        if not factors and 0 < count * len(b) <= _BLOCKS:
+        if not factors and 0 < count * len(b) <= MOST_COPIES:
             return sum_of(b * count)
         b = ((1, (b,)),)
     if not a or not b:

@@ -30,6 +30,7 @@ from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, kind_of
 from shapecheck.runtime.internals import DisableTorchFunction, transforming
 from shapecheck.runtime.naming import transforms
+from shapecheck.runtime.naming.arguments import tensors_in
 from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.facts import ValueFacts, value_of
 from shapecheck.runtime.naming.lasting import known_in
@@ -311,7 +312,7 @@ def carry(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
     mode = state.mode or thread_mode()
     frame = mode.frame
     if frame is not None:
-        if frame is not state.given or state.root not in map(_home_of, _tensors(args)):
+        if frame is not state.given or state.root not in map(_home_of, tensors_in(args)):
             return function(*args, **kwargs)
         mode.frame = state.root
         try:
@@ -323,15 +324,6 @@ def carry(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         return mode.__torch_function__(function, (), args, kwargs or None)  # type: ignore[no-any-return,no-untyped-call]
     finally:
         mode.frame = None
-
-
-def _tensors(given: Any) -> Iterator[torch.Tensor]:
-    """Yield the tensors in arguments."""
-    for one in given:
-        if isinstance(one, torch.Tensor):
-            yield one
-        elif isinstance(one, (tuple, list)):
-            yield from _tensors(one)
 
 
 def unnamed(function: Callable[..., T], *args: Any) -> T:

@@ -24,11 +24,6 @@ def across(
     return carry(function, *laid[: len(args)], **named)
 
 
-def is_in_place(name: str) -> bool:
-    """Whether a method of torch's tensors, by its name, writes into what it is called on."""
-    return name.startswith("__i") if name.startswith("__") else name.endswith("_")
-
-
 def _meeting(given: list[Any]) -> list[Any]:
     """Return operands, the tensors laid so that they meet by name."""
     at = [index for index, one in enumerate(given) if isinstance(one, Tensor) and one.dim()]

@@ -21,8 +21,9 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
 from shapecheck.named.core import carry
-from shapecheck.named.elements import across, is_in_place
+from shapecheck.named.elements import across
 from shapecheck.named.holding import Holder, hold
+from shapecheck.ops.named.views import is_in_place
 from shapecheck.runtime.errors import CarriedError
 from shapecheck.runtime.source import told_at_users_line
 

@@ -17,7 +17,7 @@ from shapecheck.dims import Dim
 from shapecheck.named import axes, functions, joining, making, picking, ragged, reductions
 from shapecheck.named import names as naming
 from shapecheck.named.core import Name, carry, settled
-from shapecheck.named.elements import across, is_in_place
+from shapecheck.named.elements import across
 from shapecheck.named.holding import Holder, Operand, hold, plain
 from shapecheck.named.methods import (
     OfClass,
@@ -29,7 +29,7 @@ from shapecheck.named.methods import (
     method,
     operator,
 )
-from shapecheck.ops.named.views import absent
+from shapecheck.ops.named.views import absent, is_in_place
 from shapecheck.runtime.asking.claims import named
 from shapecheck.runtime.asking.questions import dims_of
 from shapecheck.runtime.internals import DisableTorchFunction

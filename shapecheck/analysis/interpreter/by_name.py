@@ -10,6 +10,7 @@ from shapecheck.analysis.interpreter.op_calls import PREFIX, Site, apply
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import ByName, Ref
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.named.views import is_in_place
 from shapecheck.shapes import Tensor
 
 
@@ -42,7 +43,7 @@ def elementwise(
     given = [unheld(one) for one in (*args, *kwargs.values())]
     at = [i for i, one in enumerate(given) if isinstance(one, Tensor) and one.shape.dims]
     if len(at) > 1:
-        rule = "_onto" if name.endswith("_") and not name.endswith("__") else "_meet"
+        rule = "_onto" if is_in_place(name) else "_meet"
         together = frame.program.table.signature(f"{PREFIX}{rule}")
         assert together is not None
         pairs = site.operands

@@ -22,6 +22,11 @@ def absent(name: str, is_torchs: bool) -> str:
     )
 
 
+def is_in_place(name: str) -> bool:
+    """Whether a method of torch's tensors, by its name, writes into what it is called on."""
+    return name.startswith("__i") if name.startswith("__") else name.endswith("_")
+
+
 def by_name(at: Value) -> list[tuple[Value, Value]] | None:
     """Return what is taken of which dimension, None where it isn't known."""
     if isinstance(at, Unknown):

@@ -285,13 +285,13 @@ def _leave(frame: CallNames, values: Sequence[Any], result: Any) -> None:
         known = _new_result(frame, values, result, parts)
     called, declared = known
     if parent is not None:
-        _call(parent, parts, called)
+        _give(parent, parts, called)
     if outside:
-        _call(state.root, parts, declared)
+        _give(state.root, parts, declared)
         (parent or state.root).sweep()
 
 
-def _call(receiver: CallNames, parts: Sequence[Any], records: Sequence[Record | None]) -> None:
+def _give(receiver: CallNames, parts: Sequence[Any], records: Sequence[Record | None]) -> None:
     """Give the parts of a result the names that they have at a receiver."""
     for part, names in zip(parts, records, strict=True):
         if names is not None:
@@ -330,7 +330,7 @@ def _new_result(
         declared[id(leaf.tensor)] = said
         if receiver is not None:
             known = said if leaf.record is None else first_class.record_of(frame, leaf.tensor)
-            around = entry.outer, entry.outer_runs, dict(receiver.symbols)
+            around = entry.outer, entry.outer_runs, receiver.symbols
             called[id(leaf.tensor)] = None if known is None else outwards(known, *around)
     return (
         tuple(called.get(id(part)) for part in parts),

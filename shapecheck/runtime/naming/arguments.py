@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeVar
+
+import torch
 
 from shapecheck.ops import Value
 
@@ -28,3 +30,12 @@ def each_in(holder: Any, convert: Callable[[Any], Value]) -> Value:
         return slice(convert(holder.start), convert(holder.stop), convert(holder.step))
     parts = [convert(item) for item in holder]
     return parts if isinstance(holder, list) else tuple(parts)
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """Yield a tensor, or the tensors in tuples and lists."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from tensors_in(item)

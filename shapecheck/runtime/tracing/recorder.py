@@ -29,6 +29,7 @@ from shapecheck.runtime.decorate.watching import checked, watch
 from shapecheck.runtime.errors import own_fault
 from shapecheck.runtime.internals import DisableTorchFunction, pop_mode, push_mode
 from shapecheck.runtime.naming import ops
+from shapecheck.runtime.naming.arguments import tensors_in
 from shapecheck.runtime.naming.call_names import state
 from shapecheck.runtime.naming.mode import thread_mode
 from shapecheck.runtime.naming.records import sizes_of
@@ -129,10 +130,10 @@ class _Recorder(TorchFunctionMode):
 
     def op(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """Write down an op whose result, or what it writes into, is a tensor."""
-        made = list(_tensors(result if result is not None else args[:1]))
+        made = list(tensors_in(result if result is not None else args[:1]))
         if not made:
             return
-        given = list(_tensors((*args, *kwargs.values())))
+        given = list(tensors_in((*args, *kwargs.values())))
         held = {_storage(tensor) for tensor in given}
         dotted = ops.dotted_names().get(func) or _spelled(func)
         place = _line()
@@ -206,14 +207,6 @@ _SILENT: Final[frozenset[Any]] = frozenset(
     getattr(torch.Tensor, name).__get__ for name in ("grad", "data", "_base")
 )
 """What gives a tensor but is no op."""
-
-
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            yield from _tensors(item)
 
 
 def _tensor(tensor: torch.Tensor, allocated: bool, number: int, parameter: bool) -> TensorRecord:
