@@ -133,6 +133,7 @@ ROOMS = {
         "_causes _commands _console _pages _settings _sources",
         "_changes _findings",
         "annotate check coverage explain record strip trace",
+        "init",
     ),
     "record": ("rows ranks", "store", "watch", "hook", "script site"),
 }

@@ -20,6 +20,7 @@ from shapecheck.cli._commands import CommandError, Commands, new_parser
 __all__ = ["main"]
 
 _COMMANDS: Final = (
+    "init",
     "check",
     "explain",
     "coverage",

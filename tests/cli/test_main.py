@@ -15,7 +15,7 @@ from repository import ROOT
 from shapecheck import __version__, cli
 from shapecheck.cli import main
 
-COMMANDS: Final = ("annotate", "check", "coverage", "explain", "record", "strip", "trace")
+COMMANDS: Final = ("annotate", "check", "coverage", "explain", "init", "record", "strip", "trace")
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
