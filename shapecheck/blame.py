@@ -17,7 +17,8 @@ class Blame:
     `name`: of the parameter, field or local, "" where it may be any of them. `through`: the lines
     of the calls in the same module that lead to where it goes wrong, innermost first.
     `names`: the two that would have to be one, where it is about a name on either side. `of_rank`:
-    a tensor has another number of axes than its annotation says.
+    a tensor has another number of axes than its annotation says. `inside`: the functions in which
+    it goes wrong and from which calls lead there, in any module: the path and the line of each.
     """
 
     kind: Literal["operation", "unfit", "equal", "number"] = "operation"
@@ -27,6 +28,7 @@ class Blame:
     through: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
     of_rank: bool = False
+    inside: tuple[tuple[str, int], ...] = ()
 
 
 OPERATION: Final = Blame()

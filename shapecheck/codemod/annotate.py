@@ -19,7 +19,7 @@ from shapecheck import parallel, spec
 from shapecheck.analysis import Options
 from shapecheck.analysis.check.module import without_collecting
 from shapecheck.codemod.project.files import FileProblem, PythonFile, read
-from shapecheck.codemod.project.project import Name
+from shapecheck.codemod.project.project import Name, Project
 from shapecheck.codemod.propose import fields
 from shapecheck.codemod.propose.proposals import (
     RANK,
@@ -158,7 +158,7 @@ class _Tree:
         added = self._add(drafts, self._put(self._firm(proposed)) | self._converted())
         added = added or self._add(drafts, self._put(self._vague()))
         self._add_more(drafts, added)
-        while lost := self._hold(drafts):
+        while lost := self._hold(drafts) or self._reveal(drafts):
             self._add_more(drafts, lost)
         for path, file in self.files.items():
             if path in drafts and drafts[path].text != file.text:
@@ -344,6 +344,46 @@ class _Tree:
         }
         self.unfit |= {self._key(*one) for one in gone}
         return {(str(path), one.slot.function) for path, one in gone}
+
+    def _reveal(self, drafts: dict[Path, Draft]) -> set[Name]:
+        """Take back, for good, what is inferred of functions that goes wrong and then wouldn't.
+
+        Return whose annotations it was. A bug in a function shows in what is inferred of it: a key
+        that isn't transposed has the axes that the product needs.
+        """
+        if self.settings.despite_complaints:
+            return set()
+        lost: set[Name] = set()
+        for complaint, functions in self._hidden(drafts):
+            taken = [
+                (path, one)
+                for path, mine in self.found.items()
+                for slot, one in mine.items()
+                if one.origin == "static" and (str(path), slot.function) in functions
+            ]
+            self.doubts.add(complaint, taken, None)
+            for path, one in taken:
+                self.found[path].pop(one.slot)
+                self.unfit.add(self._key(path, one))
+                lost.add((str(path), one.slot.function))
+        drafts |= self._drafts({Path(file) for file, _ in lost})
+        return lost
+
+    def _hidden(
+        self, drafts: dict[Path, Draft]
+    ) -> Iterator[tuple[verify.Complaint, AbstractSet[Name]]]:
+        """Yield what goes wrong in the files as they are and not as they are to become.
+
+        With each come the functions that take part in it. What is told at another of them isn't
+        hidden.
+        """
+        after = self.plain.after.complaints(drafts)
+        told = {(str(one.path), one.function) for one in after}
+        project = Project({path: file.text for path, file in self.files.items()})
+        for one in verify.new(after, self.plain.before.complaints({})):
+            functions = project.names(one.blame.inside) | {(str(one.path), one.function)}
+            if told.isdisjoint(functions):
+                yield one, functions
 
     def _verify(
         self,

@@ -623,6 +623,12 @@ class Facts:
                 return shape
         back = max(back, likely if run.symbol.supposed else 0)
         missing = (front + back if count is None else count) - shape.least_rank
+        if count is None and run.symbol.supposed:
+            # The first axis and the last are two where both are used; `x.softmax(1)` and
+            # `x.sum(-1)` may mean one.
+            behind = len(shape.dims) - 1 - at
+            if (front <= at == 1 and back > behind) or (front == 1 and not at and behind):
+                missing = max(missing, max(front - at, 0) + max(back - behind, 0))
         if not 0 <= missing < _MOST_AXES or (count is None and not missing):
             return shape
         made = tuple(run.another() for _ in range(missing))

@@ -99,9 +99,9 @@ def shown(
             case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()) if not counted:
                 continue
         for name in _tensors_in(node, seen, told_by, names):
-            meant = others[name].meant(node) if name in others else name
-            if getattr(node, "lineno", 0) <= made.get(meant, math.inf):
-                found.add(meant)
+            meant = {one.meant(node) for one in others.get(name, ())} if name in others else {name}
+            line = getattr(node, "lineno", 0)
+            found |= {one for one in meant if line <= made.get(one, math.inf)}
     return (found & candidates) - never_tensors(function)
 
 
@@ -160,13 +160,13 @@ class _OtherName:
         return self.param if self.first < getattr(node, "lineno", 0) <= self.last else ""
 
 
-def _other_names(function: ast.AST, params: Set[str]) -> dict[str, _OtherName]:
+def _other_names(function: ast.AST, params: Set[str]) -> dict[str, list[_OtherName]]:
     """Return the other names of parameters that are given to them in the order of the lines."""
     stored: dict[str, list[int]] = {}
     for one in nodes_of(ast.Name, function):
         if not isinstance(one.ctx, ast.Load):
             stored.setdefault(one.id, []).append(one.lineno)
-    found: dict[str, _OtherName] = {}
+    found: dict[str, list[_OtherName]] = {}
     for node in nodes_of(ast.Assign, function):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=param), lineno=line):
@@ -174,8 +174,41 @@ def _other_names(function: ast.AST, params: Set[str]) -> dict[str, _OtherName]:
                 is_param = param in params and all(one >= line for one in stored.get(param, ()))
                 if is_param and name not in params and line == min(lines):
                     last = min((one for one in lines if one > line), default=math.inf)
-                    found[name] = _OtherName(param, line, last)
+                    found.setdefault(name, []).append(_OtherName(param, line, last))
+    for name, given, loop in _loops(function):
+        is_first = all(one >= loop.lineno for one in stored.get(given, ()))
+        if given in params and name not in params and is_first:
+            last = loop.end_lineno or loop.lineno
+            found.setdefault(name, []).append(_OtherName(given, loop.lineno - 1, last))
     return found
+
+
+def _loops(function: ast.AST) -> Iterator[tuple[str, str, ast.For | ast.expr]]:
+    """Yield the variables of loops over variables that stand there, each with one and the loop.
+
+    `for layer, x in zip(self.layers, (query, key, value))`
+    """
+    for loop in nodes_of(ast.For, function):
+        for name, given in _paired(loop.target, loop.iter):
+            yield name, given, loop
+    built: list[ast.ListComp | ast.GeneratorExp] = [*nodes_of(ast.ListComp, function)]
+    built += nodes_of(ast.GeneratorExp, function)
+    for made in built:
+        for part in made.generators:
+            for name, given in _paired(part.target, part.iter):
+                yield name, given, made
+
+
+def _paired(target: ast.expr, values: ast.expr) -> Iterator[tuple[str, str]]:
+    """Yield the variables of a loop with those that it takes one after the other."""
+    match target, values:
+        case ast.Name(id=name), ast.Tuple(elts=items) | ast.List(elts=items):
+            yield from ((name, item.id) for item in only(items, ast.Name))
+        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=parts):
+            for one, part in zip(targets, parts, strict=False):
+                yield from _paired(one, part)
+        case ast.Tuple(elts=[_, one]), ast.Call(func=ast.Name(id="enumerate"), args=[part, *_]):
+            yield from _paired(one, part)
 
 
 def untold(function: Function) -> set[str]:

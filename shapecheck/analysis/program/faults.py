@@ -8,7 +8,7 @@ at the call that leaves the module.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -84,7 +84,7 @@ def located(fault: Fault, module: Module) -> tuple[ast.AST, Message]:
                 step.module.syntax.quoted()
         notes = [_called(step, module) for step in fault.calls]
         notes = [*fault.message.notes, *notes]
-        blame = _through(fault.message.blame, fault.calls, module)
+        blame = _through(fault, 0, module)
         return fault.node, replace(fault.message, notes=tuple(notes), blame=blame)
     for other in (fault.module, *(step.module for step in fault.calls)):
         if other is not module:
@@ -97,14 +97,23 @@ def located(fault: Fault, module: Module) -> tuple[ast.AST, Message]:
     outer = [_called(step, module) for step in fault.calls[at + 1 :]]
     where = f"{fault.module.source.path}:{_line(fault.node)}"
     notes = [f"the failing line is {where}: {_source(fault)}", *inner, *outer]
-    blame = _through(fault.message.blame, fault.calls[at + 1 :], module)
+    blame = _through(fault, at + 1, module)
     return call.node, Message(text, fault.message.code, tuple(notes), blame)
 
 
-def _through(blame: Blame, calls: Sequence[Step], module: Module) -> Blame:
-    """Return the blame of an error to which calls lead, of which a module has some."""
-    lines = (_line(step.node) for step in calls if step.module is module)
-    return replace(blame, through=tuple(lines))
+def _through(fault: Fault, first: int, module: Module) -> Blame:
+    """Return the blame of an error to which calls lead, of which a module has some.
+
+    It is told in front of the call of this number.
+    """
+    lines = (_line(step.node) for step in fault.calls[first:] if step.module is module)
+    functions = (fault.function, *(step.function for step in fault.calls))
+    inside = (_place(function) for function in functions if function is not None)
+    return replace(fault.message.blame, through=tuple(lines), inside=tuple(inside))
+
+
+def _place(function: Function) -> tuple[str, int]:
+    return function.module.source.path, _line(function.node)
 
 
 def _called(step: Step, module: Module) -> str:

@@ -41,6 +41,14 @@ USUAL: Final[Mapping[int, Sequence[str]]] = {
 }
 """What people call the axes of a tensor of so many where the code has no names for them."""
 
+_OF_TOKENS: Final = ("b", "t")
+"""What they call those of two axes of whole numbers."""
+
+_OF_ATTENTION: Final = ("b", "h", "t", "d")
+"""What they call four axes in a function that is given queries."""
+
+_QUERIES: Final = frozenset({"q", "query", "queries"})
+
 
 FRONT: Final = "batch"
 REST: Final = "rest"
@@ -69,7 +77,7 @@ class Names:
     is the group that others broadcast to. `code` are the identifiers of the module: what is called
     otherwise has its name from an op's signature. `own` are the variables of the function, and
     `taken` the names that its annotations have already. `apart`: what other functions call the same
-    is two dimensions.
+    is two dimensions. The function `attends` where it is given queries.
     """
 
     def __init__(
@@ -87,6 +95,7 @@ class Names:
         self.given: dict[Sym, str] = {}
         self.known: set[Sym] | None = None
         self.whole: Sym | None = None
+        self.attends = False
         self._often: Counter[Sym] = Counter()
         self._labels: set[str] = set()
         self._beside: dict[Sym, set[Sym]] = {}
@@ -96,7 +105,7 @@ class Names:
     def afresh(self) -> Names:
         """Return names of the same function of which none is given yet."""
         found = Names(self.sizes, self.hints, self.code, self.own, self._taken, self.apart)
-        found.whole = self.whole
+        found.whole, found.attends = self.whole, self.attends
         return found
 
     def count(self, values: Iterable[Value]) -> None:
@@ -113,7 +122,7 @@ class Names:
     def shape(self, tensor: Tensor) -> str | None:
         """Return a tensor's shape in the annotation language; None if it isn't sayable."""
         items = tensor.shape.dims
-        usual = self._usual(items)
+        usual = self._usual(items, tensor.dtype)
         runs = {
             item: self._run(item.symbol, REST if at else FRONT)
             for at, item in enumerate(items)
@@ -144,12 +153,16 @@ class Names:
             return text
         return spec.parse(" ".join(f"*{given[0]}" if e == _ANY else str(e) for e in text.entries))
 
-    def _usual(self, items: Sequence[DimExpr | Run]) -> Sequence[str]:
+    def _usual(self, items: Sequence[DimExpr | Run], dtype: dtypes.DTypes) -> Sequence[str]:
         """Return what to call axes without a name: as in images only where that fits the others."""
         run = next((at for at, item in enumerate(items) if isinstance(item, Run)), 0)
         if run:
             return ("b", *("n" for _ in items[1:run])) if run > 1 else ()
         usual = USUAL.get(len(items), ())
+        if len(items) == len(_OF_TOKENS) and not dtype & ~dtypes.INTEGER:
+            usual = _OF_TOKENS
+        if len(items) == len(_OF_ATTENTION) and self.attends:
+            return _OF_ATTENTION
         if len(items) == _MOST_OFTEN and self._is_own(items[1]):
             return ("b", "c", "n")  # the features are in the middle: what is behind are places
         if items and isinstance(items[0], Run) and len(items) != 4:
@@ -354,6 +367,7 @@ def proposals(study: Study, names: Names, wanted: Collection[str]) -> dict[str, 
     if "return" in wanted and study.result is not UNKNOWN and study.result is not None:
         values["return"] = _as_given(study.result, study)
     names.whole = _whole(study, values)
+    names.attends = not _QUERIES.isdisjoint(study.params)
     trial = names.afresh()
     trial.count(values.values())
     kept = {

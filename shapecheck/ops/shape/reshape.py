@@ -20,7 +20,7 @@ from shapecheck.dims import (
     size_of,
 )
 from shapecheck.dims.origins import AnyNumber, ElementsOf
-from shapecheck.ops.call import Call, DType, Value, as_dim, as_tensor, replace, rule
+from shapecheck.ops.call import Call, DType, Value, as_dim, as_tensor, only, replace, rule
 from shapecheck.ops.saying import written
 from shapecheck.shapes import Item, Mismatch, Run, Shape, Tensor, dim_of, has_run, mismatch
 
@@ -180,6 +180,8 @@ def regroup(
     if uncertain:
         filled = tuple(dims.unknown() if item is None else item for item in targets)
         return Shape(filled)
+    if inferred is not None and source.rank is None:
+        source = _of_steps(call, source, targets, inferred)
     lead = _lead(call, source.dims, targets)
     same = lead  # what is certainly left as it is stays out of the quotient
     if inferred is not None:
@@ -204,6 +206,28 @@ def regroup(
     if blank:
         return Shape(tuple(final))
     return Shape((*source.dims[:lead], *_align(call, source.dims, final, lead)))
+
+
+def _of_steps(call: Call, source: Shape, targets: Sequence[Item | None], inferred: int) -> Shape:
+    """Return a shape of open rank with one axis for `-1` where features are divided into heads.
+
+    `x.view(b, -1, heads, d // heads)` of what ends in `d`: such a parameter that is studied is a
+    batch of sequences. See decisions.md, "A parameter that is studied is what its uses need".
+    """
+    heads = [item for item in targets[inferred + 1 :] if item is not None]
+    features = source.dims[-1]
+    runs = only((item.symbol for item in source.dims if isinstance(item, Run)), Sym)
+    if len(heads) < 2 or isinstance(features, Run) or not all(one.supposed for one in runs):
+        return source
+    whole = dims.as_exact(_product(call, heads))
+    if whole != size_of(dim_of(features)) and not call.facts.same(whole, size_of(dim_of(features))):
+        return source
+    found = call.facts.stretched(source, count=inferred + 2)
+    if found.rank is not None:
+        for item, target in zip(found.dims[:inferred], targets, strict=False):
+            if not isinstance(item, Run) and target is not None and not isinstance(target, Run):
+                call.unify(item, target)
+    return call.facts.shape(found)
 
 
 def _lead(call: Call, items: Sequence[Item], targets: Sequence[Item | None]) -> int:

@@ -154,3 +154,31 @@ def test_a_docstring_that_contradicts_a_comment_is_told_once(tmp_path: Path) -> 
         '  not annotated for that: "x" of "half" as Shaped[Tensor, "n 4"] (the docstring, line 4 '
         "of model.py)",
     ]
+
+
+PRODUCT = (
+    "class Product(torch.nn.Module):\n    def forward(self, query, key):\n"
+    "        return torch.matmul(query, {})\n"
+    "class Heads(torch.nn.Module):\n    def __init__(self, d, h):\n        super().__init__()\n"
+    "        self.h, self.d_k = h, d // h\n        self.product = Product()\n"
+    "        self.q = torch.nn.Linear(d, d)\n"
+    "    def forward(self, query, key):\n        b = query.size(0)\n"
+    "        query = self.q(query).view(b, -1, self.h, self.d_k).transpose(1, 2)\n"
+    "        key = self.q(key).view(b, -1, self.h, self.d_k).transpose(1, 2)\n"
+    "        return self.product(query, key)\n"
+    "def main(d, h):\n    x = torch.zeros(2, 5, d)\n    return Heads(d, h)(x, x)\n"
+)
+
+
+def test_what_goes_wrong_without_annotations_is_not_hidden_by_them(tmp_path: Path) -> None:
+    """What is inferred of a function with a bug in it has the bug in it, too."""
+    assert doubts(tmp_path, model=PRODUCT.format("key.transpose(-2, -1)")) == []
+    slots, _ = kept(tmp_path, model=PRODUCT.format("key.transpose(-2, -1)"))
+    assert {"model.Product.forward.key", "model.Heads.forward.key"} <= slots
+    first, *_ = doubts(tmp_path, model=PRODUCT.format("key"))
+    assert first == (
+        'possible bug: model.py:5: "torch.matmul" can\'t multiply (b <h> _ <d>//<h>) by '
+        "(b <h> _ <d>//<h>): the inner dimensions are <d>//<h> (axis -1) and _ (axis -2)"
+    )
+    slots, _ = kept(tmp_path, model=PRODUCT.format("key"))
+    assert not slots & {"model.Product.forward.key", "model.Heads.forward.key"}
