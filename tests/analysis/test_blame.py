@@ -145,10 +145,15 @@ def test_the_calls_that_lead_there() -> None:
         "outer(torch.zeros(3))\n"
     )
     through = line(text, "return inner(x)", "outer(torch")
-    assert blamed(text) == Blame("unfit", "parameter", "fits", "x", through, of_rank=True)
+    inside = tuple(("a.py", at) for at in line(text, "def inner", "def outer"))
+    assert blamed(text) == Blame(
+        "unfit", "parameter", "fits", "x", through, of_rank=True, inside=inside
+    )
 
 
 def test_the_calls_of_another_module_are_none_of_this_one() -> None:
     other = "def last(x):\n    return x.sum(7)\ndef twice(x):\n    return last(x.relu())\n"
     text = "import b\ndef outer(x):\n    return b.twice(x)\nouter(torch.zeros(3, 3))\n"
-    assert blamed(text, b=other) == Blame(through=line(text, "outer(torch"))
+    here, there = line(text, "def outer"), line(other, "def last", "def twice")
+    inside = (*(("b.py", at) for at in there), *(("a.py", at) for at in here))
+    assert blamed(text, b=other) == Blame(through=line(text, "outer(torch"), inside=inside)
