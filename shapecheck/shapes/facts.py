@@ -607,12 +607,14 @@ class Facts:
         likely: int = 0,
         *,
         guess: bool = False,
+        apart: bool = False,
     ) -> Shape:
         """Return what is known of a shape that an operation needs to have so many axes.
 
         `front` and `back` are axes that it uses from either end, different ones if it uses both,
         `count` is how many there must be. `likely`: it uses so many from the end where it is given
         what it is most often given; a `guess` is all of it, of which other unknowns know nothing.
+        `apart`: what it uses from the end isn't the first axis, where the program uses that.
         What is supposed, as the parameters of a function that is studied, learns from it.
         """
         shape = self.shape(shape)
@@ -623,12 +625,8 @@ class Facts:
                 return shape
         back = max(back, likely if run.symbol.supposed else 0)
         missing = (front + back if count is None else count) - shape.least_rank
-        if count is None and run.symbol.supposed:
-            # The first axis and the last are two where both are used; `x.softmax(1)` and
-            # `x.sum(-1)` may mean one.
-            behind = len(shape.dims) - 1 - at
-            if (front <= at == 1 and back > behind) or (front == 1 and not at and behind):
-                missing = max(missing, max(front - at, 0) + max(back - behind, 0))
+        if apart and run.symbol.supposed and at == 1:
+            missing = max(missing, back - (len(shape.dims) - 1 - at))
         if not 0 <= missing < _MOST_AXES or (count is None and not missing):
             return shape
         made = tuple(run.another() for _ in range(missing))

@@ -113,7 +113,8 @@ class Matcher:
         entries = text.entries
         if text.groups == 1:
             at = next(i for i, entry in enumerate(entries) if isinstance(entry, spec.Group))
-            shape = self.facts.stretched(shape, at, len(entries) - 1 - at)
+            behind = len(entries) - 1 - at
+            shape = self.facts.stretched(shape, at, behind, apart=self.of_module)
         items = self.facts.shape(shape).dims
         if not has_run(items):
             if len(items) < text.least or (len(items) > text.least and not text.groups):

@@ -626,10 +626,7 @@ def test_the_names_of_an_ops_signature_are_not_the_codes(tmp_path: Path) -> None
         ("b, *rest, d = x.shape\n    return x", 'x: Shaped[torch.Tensor, "b *rest d"]'),
         ("b, *rest = x.shape\n    return x.view(b, -1)", 'x: Shaped[torch.Tensor, "b ..."]'),
         ("return x * torch.tensor([1.0, 2.0])", 'x: Shaped[torch.Tensor, "*batch 2"]'),
-        (
-            "n = x.shape[0]\n    return x * torch.ones(3) + n",
-            'x: Shaped[torch.Tensor, "n *rest 3"]',
-        ),
+        ("n = x.shape[0]\n    return x * torch.ones(3) + n", 'x: Shaped[torch.Tensor, "n ..."]'),
         ("return x / torch.ones(1, 3, 1, 1)", 'x: Shaped[torch.Tensor, "b 3 h w"]'),
         ("return x - x.mean(1, True) * torch.ones(1, 3, 1)", 'x: Float[torch.Tensor, "b 3 d"]'),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Final
 
@@ -52,6 +52,8 @@ def learn_alike(
         if any(_stand_in(frame, tensor, one, other) for tensor in only(given, Tensor)):
             continue
         if owner is not None and _told_apart(owner, one.name, other.name):
+            continue
+        if owner is not None and _is_divided(owner, {one.name, other.name}):
             continue
         facts = frame.state.facts.copy()
         facts.learn(one, Size.of(other))
@@ -274,6 +276,16 @@ def _told_apart(owner: Class, one: str, other: str) -> bool:
         pair = [given[name] for name in (one, other) if name in given]
         if len(pair) == 2 and any(isinstance(arg, (ast.Constant, ast.BinOp)) for arg in pair):
             if ast.dump(pair[0]) != ast.dump(pair[1]):
+                return True
+    return False
+
+
+def _is_divided(owner: Class, names: Set[str]) -> bool:
+    """Whether a class divides one size by the other, as features by heads: it means several."""
+    for node in nodes_of(ast.BinOp, owner.node):
+        if isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div):
+            parts = {ast.unparse(part).removeprefix("self.") for part in (node.left, node.right)}
+            if parts == names:
                 return True
     return False
 

@@ -51,6 +51,8 @@ def attention(
         raise mismatch("is_causal=True makes the mask itself", "takes no attn_mask")
     kind = promote_all(parts)
     length, width = q.at(-2), v.at(-1)
+    if _leads_alone(q, v):
+        width, k, v = dims.unknown() if width is None else width, q, q
     if length is None or width is None:
         return _beside(Tensor(Shape.unknown(), kind), *more)
     lead = _lead(call, q, k, v, enable_gqa, headline)
@@ -69,6 +71,15 @@ def _beside(result: Tensor, return_lse: Value, return_aux: Value) -> Value:
         return result
     rows = Shape.unknown() if result.shape.opaque else Shape(result.shape.dims[:-1])
     return (result, Tensor(rows, dtypes.of("float32")))
+
+
+def _leads_alone(query: Shape, value: Shape) -> bool:
+    """Whether a query tells the axes in front of what it gives, beside a value of which nothing is.
+
+    What is given to queries of a batch has no more axes than these.
+    """
+    rank = query.rank or 0
+    return rank > 2 and value.rank is None and 1 not in query.dims[:-2]
 
 
 def _lead(
