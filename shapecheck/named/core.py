@@ -271,22 +271,29 @@ def label_at(place: Place | None) -> str:
 
 def _spelled(place: Place | None) -> Spelled:
     """Return the operation as the user writes it, and the expressions of its operands."""
-    frame = sys._getframe(1)
-    name, is_method = "", False
+    frame, ours = sys._getframe(1), None
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
-        name, is_method = frame.f_code.co_name, frame.f_code.co_filename == _METHODS
-        frame = frame.f_back
+        frame, ours = frame.f_back, frame
+    name = "" if ours is None else ours.f_code.co_name
     node = None if place is None else place.node
     if not isinstance(node, ast.Call):
         return syntax_of(node) or (name, [])
     given: list[tuple[str, ast.expr | None]] = [("argument", one) for one in node.args]
+    is_method = ours is not None and ours.f_code.co_filename in _METHODS
+    is_plain_method = False
+    if name == _TORCHS and ours is not None:
+        function = ours.f_locals["func"]
+        name = function.__name__
+        is_method = is_plain_method = function is getattr(torch.Tensor, name, None)
     if is_method and isinstance(node.func, ast.Attribute):
         given = [("tensor", node.func.value), *given]
-    return call_label(place, name), given
+    return name if is_plain_method else call_label(place, name), given
 
 
 _OURS: Final = str(Path(__file__).parent)
-_METHODS: Final = str(Path(__file__).with_name("tensor.py"))
+_TORCHS: Final = "__torch_function__"
+"""What torch calls where one of its functions, or a method of a plain tensor, is given a view."""
+_METHODS: Final = tuple(str(Path(__file__).with_name(f"{one}.py")) for one in ("methods", "tensor"))
 
 
 def _error(refused: Mismatch, shapes: Sequence[Shape], place: Place | None) -> ShapeError:

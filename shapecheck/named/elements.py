@@ -10,7 +10,6 @@ from torch import Tensor
 from shapecheck.named.axes import placed
 from shapecheck.named.core import carry, planned
 from shapecheck.named.holding import plain
-from shapecheck.named.joining import expand_as
 from shapecheck.ops.named import joins as rules
 
 
@@ -19,18 +18,22 @@ def across(
 ) -> Any:
     """Call an elementwise function; one that works in place keeps the dimensions of the first."""
     given = [plain(one) for one in (*args, *kwargs.values())]
-    laid = _onto(given) if in_place else _meeting(given)
+    laid = _laid(_onto if in_place else _meet, given)
     named = dict(zip(kwargs, laid[len(args) :], strict=True))
     return carry(function, *laid[: len(args)], **named)
 
 
-def _meeting(given: list[Any]) -> list[Any]:
+def _laid(plan_of: Callable[..., Any], given: list[Any]) -> list[Any]:
     """Return operands, the tensors laid so that they meet by name."""
-    at = [index for index, one in enumerate(given) if isinstance(one, Tensor) and one.dim()]
+    at = [
+        index
+        for index, one in enumerate(given)
+        if isinstance(one, Tensor) and (one.dim() or plan_of is _onto)
+    ]
     if len(at) < 2:
         return given
-    plans = planned(_meet, [given[index] for index in at])
-    for index, plan in zip(at, plans, strict=True):
+    plans = planned(plan_of, [given[index] for index in at])
+    for index, plan in zip(at, plans or [None] * len(at), strict=True):
         if plan is not None:
             given[index] = placed(given[index], plan)
     return given
@@ -40,13 +43,5 @@ def _meet(call: Any, *shapes: Any) -> Any:
     return rules.meeting(call, shapes)
 
 
-def _onto(given: list[Any]) -> list[Any]:
-    """Return operands, the other tensors laid on the first."""
-    first, *others = given
-    return [
-        first,
-        *[
-            expand_as(one, first) if isinstance(one, Tensor) and one.dim() else one
-            for one in others
-        ],
-    ]
+def _onto(call: Any, *shapes: Any) -> Any:
+    return rules.onto_first(call, shapes)

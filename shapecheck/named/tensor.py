@@ -29,9 +29,10 @@ from shapecheck.named.methods import (
     method,
     operator,
 )
-from shapecheck.ops.named.views import absent, is_in_place
+from shapecheck.ops.named.views import NO_PRODUCT, absent, is_in_place, takes_plain
 from shapecheck.runtime.asking.claims import named
 from shapecheck.runtime.asking.questions import dims_of
+from shapecheck.runtime.errors import ShapeError, carried
 from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming.call_names import state
 from shapecheck.runtime.naming.ops import is_elementwise
@@ -208,13 +209,17 @@ class NamedTensor(Holder):
         """Call an elementwise function of torch's. Raises TypeError for any other."""
         name = getattr(func, "__name__", str(func))
         if name not in _ELEMENTWISE:
-            raise TypeError(
-                f'"{name}" takes plain tensors, and a NamedTensor is given: write .tensor, '
-                "or .op(function)"
-            )
+            raise TypeError(takes_plain(name))
         in_place = name in _IN_PLACE
-        with _put_aside():
-            found = across(func, in_place, args, kwargs or {})
+        try:
+            with _put_aside():
+                found = across(func, in_place, args, kwargs or {})
+        except ShapeError as error:
+            if in_place and not isinstance(
+                args[0], Holder
+            ):  # else `x += view` goes on as `x + view`
+                raise carried(error) from error.__cause__
+            raise
         return args[0] if in_place else all_held(cls, found)
 
     def _alike(self: ViewT, found: Tensor) -> ViewT:
@@ -257,6 +262,11 @@ class NamedTensor(Holder):
     __ge__ = operator(Tensor.__ge__)
     __eq__ = operator(Tensor.__eq__)  # type: ignore[assignment]  # of each element
     __ne__ = operator(Tensor.__ne__)  # type: ignore[assignment]  # of each element
+
+    def __matmul__(self: ViewT, other: object) -> ViewT:
+        raise TypeError(NO_PRODUCT)
+
+    __rmatmul__ = __matmul__
 
     def __neg__(self: ViewT) -> ViewT:
         return held(self.__class__, carry(Tensor.neg, self.tensor))

@@ -6,7 +6,9 @@ import ast
 import copy
 import inspect
 import pickle
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -144,6 +146,10 @@ MEETING = {
     "torch.relu(NamedTensor(x))": "b t d",
     "torch.maximum(NamedTensor(m), NamedTensor(m).order('b t'))": "t b",
     "torch.add(x, NamedTensor(m))": "b t d",
+    "x.maximum(NamedTensor(m))": "b t d",
+    "torch.where(NamedTensor(m), NamedTensor(x), 0.0)": "b t d",
+    "nn.ReLU()(NamedTensor(x))": "b t d",
+    "nn.Sequential(nn.Tanh(), nn.Identity())(NamedTensor(x))": "b t d",
     "NamedTensor(x)[{'t': 0}]": "b d",
     "NamedTensor(x)[{'t': -1, 'b': 0}]": "d",
     "NamedTensor(x)[{'t': slice(1, None)}]": "b t-1 d",
@@ -204,6 +210,122 @@ REFUSED = {
 def test_what_is_said_of_wrong_views(expression: str) -> None:
     text = program(VIEWS, PARAMETERS, expression)
     assert static(text) == running(text, arguments()) == [f"error: {REFUSED[expression]}"]
+
+
+# What works in place keeps the dimensions of what it works on; `BODIES` are the parameters.
+IN_PLACE = {
+    "v += c": ("v", "b t"),
+    "v *= w.sum('d')": ("v", "b t"),
+    "v -= 1": ("v", "b t"),
+    "v += s": ("v", "b t"),
+    "x += NamedTensor(c)": ("x", "b t"),
+    "x.mul_(NamedTensor(c))": ("x", "b t"),
+    "v = NamedTensor(torch.rand(2, 3)); v += torch.rand(2, 3)": ("v", "2 3"),
+    "v = NamedTensor(s); v += 2": ("v", ""),
+    "v += NamedTensor(torch.ones(1))": ("v", "b t"),
+}
+BODIES = 'x: Float[Tensor, "b t"], c: Float[Tensor, "b"], s: Float[Tensor, ""]'
+HELD = "    v, w = NamedTensor(x), NamedTensor(torch.rand(4, 3, 2), 'd t b')\n"
+
+
+def statements(body: str, shown: str) -> str:
+    """Return a program that reveals the shape of a variable behind some statements."""
+    parameters = f"{VIEWS}\n@shapecheck\ndef f({BODIES}) -> None:\n"
+    return f"{parameters}{HELD}    {body}\n    reveal_shape({shown})\n"
+
+
+def given_to_bodies() -> list[Any]:
+    return [torch.rand(2, 3), torch.rand(2), torch.rand(())]
+
+
+@pytest.mark.parametrize("body", IN_PLACE)
+def test_what_works_in_place(body: str) -> None:
+    name, shape = IN_PLACE[body]
+    text = statements(body, name if name == "x" else f"{name}.tensor")
+    assert static(text) == running(text, given_to_bodies()) == [shape]
+
+
+IN_PLACE_WRONGLY = {
+    "v += w": '"+=" can\'t align (d t b) with (b t): (b t) has no "d"',
+    "v.add_(w)": '"v.add_" can\'t align (d t b) with (b t): (b t) has no "d"',
+    "x += w": '"+=" can\'t align (d t b) with (b t): (b t) has no "d"',
+    "x.add_(w)": '"add_" can\'t align (d t b) with (b t): (b t) has no "d"',
+    "v = NamedTensor(c); v *= x": '"*=" can\'t align (b t) with (b): (b) has no "t"',
+    "v = NamedTensor(s); v += x": '"+=" can\'t align (b t) with (): () has no "b" and "t"',
+    "v += torch.rand(5)": '"+=" can\'t align (5) with (b t): 5 of (5) has no name to meet by',
+}
+
+
+@pytest.mark.parametrize("body", IN_PLACE_WRONGLY)
+def test_what_does_not_work_in_place(body: str) -> None:
+    text = statements(body, "v.tensor")
+    assert static(text) == running(text, given_to_bodies()) == [f"error: {IN_PLACE_WRONGLY[body]}"]
+
+
+def test_what_is_said_of_what_works_in_place_has_its_operands() -> None:
+    x = NamedTensor(torch.rand(2, 3), "b t")
+    w = NamedTensor(torch.rand(4, 3, 2), "d t b")
+    added = x
+    with pytest.raises(ShapeError) as caught:
+        added += w
+    assert caught.value.message.notes == (
+        f'left operand "added" is (b t) since line {line_of("added = x")}',
+        f'right operand "w" is (d t b) since line {line_of("w = Named")}',
+    )
+    with pytest.raises(ShapeError) as caught:
+        added.add_(w)
+    assert caught.value.message.notes == (
+        f'tensor "added" is (b t) since line {line_of("added += w")}',
+        f'argument "w" is (d t b) since line {line_of("w = Named")}',
+    )
+
+
+def line_of(text: str) -> int:
+    """Return the line of this file that begins with a text."""
+    lines = Path(__file__).read_text("utf-8").splitlines()
+    (found,) = [at for at, line in enumerate(lines, 1) if line.strip().startswith(text)]
+    return found
+
+
+def taking_plain(label: str) -> str:
+    return (
+        f'"{label}" takes plain tensors, and a NamedTensor is given: write .tensor, '
+        "or .op(function)"
+    )
+
+
+# What takes plain tensors alone, and what torch calls it.
+PLAINLY = {
+    "torch.softmax(v, 1)": ("torch.softmax", "softmax"),
+    "torch.cat([v, v])": ("torch.cat", "cat"),
+    "torch.stack((x, v))": ("torch.stack", "stack"),
+    "torch.einsum('bt,bt->b', x, v)": ("torch.einsum", "einsum"),
+    "F.gelu(v)": ("F.gelu", "gelu"),
+    "nn.Linear(3, 2)(v)": ("nn.Linear(3, 2)", "linear"),
+    "x.view_as(v)": ("view_as", "view_as"),
+}
+
+
+@pytest.mark.parametrize("call", PLAINLY)
+def test_other_functions_of_torch_take_plain_tensors(call: str) -> None:
+    text = statements(call, "x")
+    label, name = PLAINLY[call]
+    assert static(text) == [f"error: {taking_plain(label)}"]
+    with pytest.raises(TypeError, match=re.escape(taking_plain(name))):
+        running(text, given_to_bodies())
+
+
+PRODUCT = (
+    'a NamedTensor has no "@", which goes by axes: write .dot(other, "d") for a product over d'
+)
+
+
+@pytest.mark.parametrize("product", ["v @ w", "v @ c", "x @ w"])
+def test_a_product_says_over_what(product: str) -> None:
+    text = statements(f"v = {product}", "x")
+    assert static(text) == [f"error: {PRODUCT}"]
+    with pytest.raises(TypeError, match=re.escape(PRODUCT)):
+        running(text, given_to_bodies())
 
 
 # Equal names are equal sizes: the results are those of torch, whatever the order of dimensions.
@@ -344,21 +466,18 @@ def test_a_name_may_be_another_size_in_a_call() -> None:
     assert other.dims == ("b", "t")
 
 
-PLAINLY = "takes plain tensors, and a NamedTensor is given: write .tensor, or .op(function)"
-
-
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
         (
             lambda x: torch.softmax(x, 1),
             TypeError,
-            f'"softmax" {PLAINLY}',
+            taking_plain("softmax"),
         ),
         (
             nn.Linear(4, 2),
             TypeError,
-            f'"linear" {PLAINLY}',
+            taking_plain("linear"),
         ),
         (
             lambda x: x.view(6, 4),

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.op_calls import PREFIX, Site, apply
-from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import ByName, Ref
+from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.named.views import is_in_place
+from shapecheck.ops.named.views import is_in_place, takes_plain
 from shapecheck.shapes import Tensor
+
+METHOD: Final = "torch.Tensor."
+"""What the dotted names of the methods of torch's tensors begin with."""
 
 
 def view_of(frame: Frame, value: Value) -> Value:
@@ -33,18 +38,52 @@ def unheld(value: Value) -> Value:
     return value.tensor if isinstance(value, ByName) else value
 
 
+def given_to_torch(
+    frame: Frame, name: str, args: Sequence[Value], kwargs: Mapping[str, Value], site: Site
+) -> Value:
+    """Call a function or a layer of torch's on tensors by name; `NOTHING` where none is given one.
+
+    Those that are elementwise take them; any other op is an error.
+    """
+    if not any(_has_view(frame, one) for one in (*args, *kwargs.values())):
+        return NOTHING
+    owner, _, last = name.rpartition(".")
+    if frame.program.table.is_elementwise(f"{METHOD}{last}"):
+        return elementwise(frame, name, args, kwargs, site)
+    if owner in _OF_OPS:
+        frame.error(site.node, Message(takes_plain(site.label)))
+    return UNKNOWN
+
+
+_OF_OPS: Final = frozenset(
+    ("torch", "torch.Tensor", "torch.nn.functional", "torch.linalg", "torch.fft", "torch.special")
+)
+
+
+def _has_view(frame: Frame, value: Value) -> bool:
+    """Whether a value is a tensor by name, or a list or tuple with one in it."""
+    if isinstance(value, Ref):
+        content = frame.state.list_of(value)
+        value = () if content is None else tuple(content.values)
+    return any(isinstance(one, ByName) for one in (value if isinstance(value, tuple) else (value,)))
+
+
 def elementwise(
     frame: Frame, name: str, args: Sequence[Value], kwargs: Mapping[str, Value], site: Site
 ) -> Value:
-    """Call an elementwise method of torch's tensors, by its name, on views and others."""
-    signature = frame.program.table.signature(f"torch.Tensor.{name}")
+    """Call an elementwise function of torch's, by its dotted name, on views and others."""
+    signature = frame.program.table.signature(name)
     if signature is None:
         return UNKNOWN
+    in_place = is_in_place(name.rpartition(".")[2])
     given = [unheld(one) for one in (*args, *kwargs.values())]
+    if in_place and not isinstance(given[0], Tensor):
+        return UNKNOWN
     at = [i for i, one in enumerate(given) if isinstance(one, Tensor) and one.shape.dims]
+    if in_place and 0 not in at:
+        at.insert(0, 0)
     if len(at) > 1:
-        rule = "_onto" if is_in_place(name) else "_meet"
-        together = frame.program.table.signature(f"{PREFIX}{rule}")
+        together = frame.program.table.signature(f"{PREFIX}{'_onto' if in_place else '_meet'}")
         assert together is not None
         pairs = site.operands
         own = replace(site, pairs=tuple(pairs[i] for i in at if i < len(pairs)))
@@ -54,4 +93,5 @@ def elementwise(
         for place, one in zip(at, laid, strict=True):
             given[place] = one
     named = dict(zip(kwargs, given[len(args) :], strict=True))
-    return view_of(frame, apply(frame, signature, given[: len(args)], named, site))
+    found = apply(frame, signature, given[: len(args)], named, site)
+    return found if in_place and not isinstance(args[0], ByName) else view_of(frame, found)

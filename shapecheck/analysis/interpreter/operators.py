@@ -12,7 +12,7 @@ from typing import Final, TypeAlias, TypeGuard
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter import first_class
-from shapecheck.analysis.interpreter.by_name import elementwise
+from shapecheck.analysis.interpreter.by_name import METHOD, elementwise
 from shapecheck.analysis.interpreter.dict_contents import united
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import as_list
@@ -38,6 +38,7 @@ from shapecheck.dims import Composite, Dim, IntSize, Size, Sym, size_of, symbol_
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, Unknown, like
 from shapecheck.ops.call import as_shape, as_tensor, is_number, is_size
+from shapecheck.ops.named.views import NO_PRODUCT
 from shapecheck.shapes import Free, Shape, Tensor
 
 _METHODS: Final[Mapping[str, str]] = {
@@ -100,7 +101,12 @@ def operate(
     if isinstance(left, ByName) or isinstance(right, ByName):
         pairs = tuple(zip(_ROLES, nodes, strict=True))
         site = Site(node, label or (symbol + "=" if inplace else symbol), pairs)
-        return elementwise(frame, f"__{_METHODS[symbol]}__", [left, right], {}, site)
+        if symbol == "@":
+            if all(isinstance(one, (Tensor, ByName)) for one in (left, right)):
+                frame.error(node, Message(NO_PRODUCT))
+            return UNKNOWN
+        method = f"{METHOD}__{'i' if inplace else ''}{_METHODS[symbol]}__"
+        return elementwise(frame, method, [left, right], {}, site)
     made = _by_instance(frame, symbol, left, right, nodes[0])
     if made is not NOTHING:
         return made
@@ -437,7 +443,7 @@ def signed(
     if isinstance(operand, ByName) and type(op) in _UNARY:
         method, symbol = _UNARY[type(op)]
         site = Site(node, symbol, (("operand", source),))
-        return elementwise(frame, f"__{method}__", [operand], {}, site)
+        return elementwise(frame, f"{METHOD}__{method}__", [operand], {}, site)
     if _is_tensor(operand):
         names = {ast.USub: "neg", ast.Invert: "invert", ast.UAdd: "pos"}
         name = names.get(type(op))
@@ -498,7 +504,9 @@ def compared_values(
     if isinstance(left, ByName) or isinstance(right, ByName):
         symbol, name = _COMPARE[type(op)]
         pairs = tuple(zip(_ROLES, nodes, strict=True))
-        return elementwise(frame, f"__{name}__", [left, right], {}, Site(node, symbol, pairs))
+        return elementwise(
+            frame, f"{METHOD}__{name}__", [left, right], {}, Site(node, symbol, pairs)
+        )
     if _is_tensor(left) or _is_tensor(right):
         symbol, name = _COMPARE[type(op)]
         left, right = _beside_tensor(left, right), _beside_tensor(right, left)

@@ -10,7 +10,7 @@ from shapecheck import dtypes
 from shapecheck.analysis.annotations.reader import shaped_type
 from shapecheck.analysis.interpreter import escaping, op_calls, registry
 from shapecheck.analysis.interpreter.axis_names import name_given
-from shapecheck.analysis.interpreter.by_name import elementwise
+from shapecheck.analysis.interpreter.by_name import given_to_torch
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
 from shapecheck.analysis.interpreter.op_calls import Site, apply, plain
@@ -19,7 +19,7 @@ from shapecheck.analysis.interpreter.size_labels import name_sizes
 from shapecheck.analysis.interpreter.truth import TYPE, is_class, is_op
 from shapecheck.analysis.program.model import NOTHING, Dotted, ModuleRef, Value
 from shapecheck.analysis.program.modules import library
-from shapecheck.analysis.values.model import Arguments, ByName, OpInstance, Path
+from shapecheck.analysis.values.model import Arguments, OpInstance, Path
 from shapecheck.ops import UNKNOWN, DType
 from shapecheck.ops.arrays.promotion import NAMED
 from shapecheck.signatures import OpClass
@@ -87,8 +87,10 @@ class DottedKind(Kind[Dotted]):
             site = Site(node, label, args=arguments.args)
             escaping.hand_over(frame, [*arguments.values, *arguments.named.values()])
             name_given(frame, arguments.sizes)
-            if name.startswith("torch.") and any(type(one) is ByName for one in arguments.values):
-                return _by_name(frame, name, arguments, site)
+            if name.startswith("torch."):
+                found = given_to_torch(frame, name, arguments.values, arguments.named, site)
+                if found is not NOTHING:
+                    return found
             result = apply(frame, signature, arguments.values, arguments.named, site)
             name_sizes(frame, arguments.sizes, result)
             return result
@@ -100,14 +102,6 @@ class DottedKind(Kind[Dotted]):
 
 
 register(Dotted, DottedKind())
-
-
-def _by_name(frame: Frame, name: str, arguments: Arguments, site: Site) -> Value:
-    """Call a function of torch's on tensors by name: those that are elementwise take them."""
-    last = name.rpartition(".")[2]
-    if not frame.program.table.is_elementwise(f"torch.Tensor.{last}"):
-        return UNKNOWN
-    return elementwise(frame, last, arguments.values, arguments.named, site)
 
 
 _NUMBER_TYPES: Final = {

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from shapecheck.analysis.interpreter.by_name import given_to_torch
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.registry import MethodCall, method
 from shapecheck.analysis.interpreter.statements import store
-from shapecheck.analysis.program.model import Value
+from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.program.syntax import owner_of
 from shapecheck.analysis.values.model import Arguments, Bound, OpInstance
 from shapecheck.dims import Size, Sym
@@ -146,6 +147,13 @@ class OpInstanceKind(Kind[OpInstance]):
         forward = held.cls.method("forward")
         if forward is None:
             return UNKNOWN
+        if held.cls.name == "torch.nn.Identity" and len(arguments.args) == 1:
+            return arguments.args[0].value
+        site = Site(node, label, args=arguments.args)
+        called = f"torch.{held.cls.name.rpartition('.')[2].lower()}"  # `nn.ReLU` calls `relu`
+        found = given_to_torch(frame, called, arguments.values, arguments.named, site)
+        if found is not NOTHING:
+            return found
         return _apply(frame, held, forward, arguments, node, label)
 
     def call_method(self, frame: Frame, call: MethodCall[OpInstance]) -> Value:

@@ -9,6 +9,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.interpreter import escaping, first_class
 from shapecheck.analysis.interpreter.axis_names import name_given
+from shapecheck.analysis.interpreter.by_name import METHOD, given_to_torch
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import UNROLL
 from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, as_learned, register
@@ -39,7 +40,11 @@ def _call(frame: Frame, call: MethodCall[Tensor] | MethodCall[Free]) -> Value:
     escaping.hand_over(frame, [*call.args, *call.kwargs.values()])
     site = Site(call.node, call.name, args=call.arguments.args, receiver=source or call.node)
     name_given(frame, call.arguments.sizes)
-    result = apply(frame, signature, [call.owner, *call.args], call.kwargs, site)
+    args = [call.owner, *call.args]
+    found = given_to_torch(frame, f"{METHOD}{call.name}", args, call.kwargs, site)
+    if found is not NOTHING:
+        return found
+    result = apply(frame, signature, args, call.kwargs, site)
     name_sizes(frame, call.arguments.sizes, result, call.owner)
     if call.name.endswith("_"):
         _put_back(frame, source, result, call.node)

@@ -6,7 +6,7 @@ import ast
 from typing import Final
 
 from shapecheck.analysis.interpreter import escaping, registry
-from shapecheck.analysis.interpreter.by_name import elementwise, unheld, view_of
+from shapecheck.analysis.interpreter.by_name import METHOD, elementwise, unheld, view_of
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Kind, Spelling, as_learned, register
 from shapecheck.analysis.interpreter.op_calls import PREFIX, Site, apply, takes_names, write_into
@@ -116,7 +116,9 @@ class ViewKind(Kind[ByName]):
         signature = table.signature(name) or table.signature(f"{_OWN}.{call.name}")
         site = Site(call.node, call.label, args=given.args, receiver=source)
         if signature is None:
-            return elementwise(frame, call.name, [call.held, *call.args], call.kwargs, site)
+            return elementwise(
+                frame, f"{METHOD}{call.name}", [call.held, *call.args], call.kwargs, site
+            )
         if not takes_names(frame, call.kwargs):
             return UNKNOWN
         found = apply(frame, signature, [call.held.tensor, *call.args], call.kwargs, site)

@@ -222,7 +222,7 @@ def _isqrt(frame: Frame, call: LibraryCall) -> Value:
 def _abs(frame: Frame, call: LibraryCall) -> Value:
     if isinstance(call.args[0], ByName):
         site = Site(call.node, call.label, args=call.arguments.args)
-        return elementwise(frame, "abs", call.args, {}, site)
+        return elementwise(frame, "torch.abs", call.args, {}, site)
     match call.args[0]:
         case int() as whole:
             return abs(whole)

@@ -344,6 +344,23 @@ def within(call: Call, shapes: Sequence[Shape]) -> tuple[Plan, ...] | None:
     return meeting(call, shapes)
 
 
+def onto_first(call: Call, shapes: Sequence[Shape]) -> tuple[Plan, ...] | None:
+    """Return how the operands of what works in place are laid on the first one.
+
+    Raises `Mismatch` where that lacks a dimension of another.
+    """
+    first, *others = shapes
+    if any(map(unsure, shapes)):
+        return None
+    for shape in others:
+        lost = [one for one in shape.dims if not isinstance(one, int) and one not in first.dims]
+        if lost:
+            quoted = listed([f'"{one}"' for one in lost])
+            headline = f"can't align {shape} with {first}"
+            raise mismatch(f"{first} has no {quoted}", headline, about=(first,))
+    return (None, *(_met(shape, first, first) for shape in others))
+
+
 @rule("named.meet")
 def meet(call: Call, tensors: Value, **rest: Value) -> Value:
     """Return the operands of an elementwise op, laid so that they meet by name."""
@@ -393,19 +410,9 @@ def align_as(call: Call, x: Value, other: Value, **rest: Value) -> Value:
 
 
 @rule("named.onto")
-def onto_first(call: Call, tensors: Value, **rest: Value) -> Value:
-    """Return the operands of what works in place: the others are laid on the first."""
-    parts = tensors_of(tensors)
-    if not parts:
-        return UNKNOWN
-    first = call.facts.shape(parts[0].shape)
-    found = [parts[0]]
-    for part in parts[1:]:
-        shape = call.facts.shape(part.shape)
-        plan = onto(call, shape, first)
-        laid = Shape.unknown() if plan is None else _placed(shape, plan, first.dims)
-        found.append(Tensor(laid, part.dtype))
-    return tuple(found)
+def meet_onto_first(call: Call, tensors: Value, **rest: Value) -> Value:
+    """Return the operands of what works in place, the others laid on the first."""
+    return _all_laid(call, tensors, onto_first)
 
 
 @rule("named.align")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, resolved, rule
 from shapecheck.ops.named.joins import fitting
@@ -22,9 +23,25 @@ def absent(name: str, is_torchs: bool) -> str:
     )
 
 
+NO_PRODUCT: Final = (
+    'a NamedTensor has no "@", which goes by axes: write .dot(other, "d") for a product over d'
+)
+"""What is said of a product that doesn't say over what."""
+
+
+def takes_plain(label: str) -> str:
+    """Return what is said of a function of torch's that is given a tensor by name."""
+    return (
+        f'"{label}" takes plain tensors, and a NamedTensor is given: write .tensor, '
+        "or .op(function)"
+    )
+
+
 def is_in_place(name: str) -> bool:
     """Whether a method of torch's tensors, by its name, writes into what it is called on."""
-    return name.startswith("__i") if name.startswith("__") else name.endswith("_")
+    if name.startswith("__"):
+        return name.startswith("__i") and name != "__invert__"
+    return name.endswith("_")
 
 
 def by_name(at: Value) -> list[tuple[Value, Value]] | None:
