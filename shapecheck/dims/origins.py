@@ -307,6 +307,16 @@ class Renamed(Origin):
 
 
 @dataclass(frozen=True, slots=True)
+class OfResult(Origin):
+    """The name that the function which gave a tensor has for an axis of this size.
+
+    Operations by name find the axis by it; to all others it is its size.
+    """
+
+    size: IntSize
+
+
+@dataclass(frozen=True, slots=True)
 class NamedAgain(Origin):
     """The second dimension of one name that an operation by name gives, in a running program."""
 

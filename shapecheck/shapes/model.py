@@ -222,7 +222,9 @@ class Tensor:
     an outer product by broadcasting is what the program means. `free` are the first-class
     dimensions that it has beside its axes, which have no order; with `more`, perhaps others too.
     `blank`: its memory holds no data as yet, or one value everywhere, so that its axes may be
-    regrouped at will; see decisions.md, "Memory without data has no order of axes".
+    regrouped at will; see decisions.md, "Memory without data has no order of axes". `called` is
+    what the function that gave it calls its axes (None: it may call them anything). Operations by
+    name find by that those that have no names here, and no other op is checked by it.
     """
 
     shape: Shape
@@ -231,6 +233,7 @@ class Tensor:
     free: tuple[Free, ...] = ()
     more: bool = False
     blank: bool = False
+    called: tuple[str | None, ...] | None = ()
 
     @staticmethod
     def unknown() -> Tensor:
@@ -239,7 +242,9 @@ class Tensor:
 
     def with_shape(self, shape: Shape) -> Tensor:
         """Return the same tensor with another shape; several times as fast as `replace`."""
-        return Tensor(shape, self.dtype, self.inserted, self.free, self.more, self.blank)
+        return Tensor(
+            shape, self.dtype, self.inserted, self.free, self.more, self.blank, self.called
+        )
 
     def __repr__(self) -> str:
         if not self.free:

@@ -211,15 +211,15 @@ def test_operations_by_name_know_results_and_what_outlived_a_call() -> None:
         return kept[0]
 
     def sum_by_name(x: Tensor, name: str) -> Tensor:
-        return named.sum(x, name, keepdim=True)  # type: ignore[shape]
+        return named.sum(x, name, keepdim=True)
 
     kept: list[Tensor] = []
     with names():
         y, z = encode(torch.rand(4, 6)), encode(torch.rand(4, 6))
-        assert dims_of(named.order(y, "d n")) == ("d", "n")  # type: ignore[shape]
-        assert dims_of(named.softmax(y, "n")) == ("n", "d")  # type: ignore[shape]
-        assert dims_of(named.rename(y, k="n")) == ("k", "d")  # type: ignore[shape]
-        assert dims_of(named.order(y, "d n") + z.T) == (None, None)  # type: ignore[shape]
+        assert dims_of(named.order(y, "d n")) == ("d", "n")
+        assert dims_of(named.softmax(y, "n")) == ("n", "d")
+        assert dims_of(named.rename(y, k="n")) == ("k", "d")
+        assert dims_of(named.order(y, "d n") + z.T) == (None, None)
         x = named.NamedTensor(named(torch.rand(4, 6), "b t"))
         assert x.softmax("t").dims == ("b", "t")
         assert dims_of(encode(torch.rand(4, 6))) == ("n", "d")

@@ -42,6 +42,7 @@ from shapecheck.dims.origins import CountAt
 from shapecheck.ops import UNKNOWN, Scalar
 from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor
 from shapecheck.signatures import Table
+from shapecheck.spec import Axis, Entry, Name, Spec
 
 Symbolic = Callable[[str], DimExpr]
 D = TypeVar("D", bound=Declared)
@@ -53,7 +54,8 @@ class Making:
 
     `name` and `run` make the dimensions of names that aren't bound yet (`name` None: unknown
     ones, and nothing in the value has a size of its own). `spoken` are the symbols of the
-    dimension objects that the code at hand speaks of.
+    dimension objects that the code at hand speaks of. `calling`: axes without names are called as
+    the declaration does.
     """
 
     state: State
@@ -62,6 +64,7 @@ class Making:
     matcher: Matcher
     name: Symbolic | None
     run: Callable[[str], Item]
+    calling: bool = False
 
     def value(self, declared: Declared, path: AccessPath) -> Value:
         """Return the value that a declaration makes; `path` names it in sizes of its own."""
@@ -93,7 +96,19 @@ def _tensor(making: Making, declared: TensorDecl, path: AccessPath) -> Value:
     if declared.text is None:
         return Tensor(Shape.unknown(), declared.dtype)
     bind_objects(declared, making.matcher, making.spoken, own=making.is_own)
-    return Tensor(making.matcher.build(declared.text, making.name, making.run), declared.dtype)
+    shape = making.matcher.build(declared.text, making.name, making.run)
+    called = _called(declared.text, shape) if making.calling else ()
+    return Tensor(shape, declared.dtype, called=called)
+
+
+def _called(text: Spec, shape: Shape) -> tuple[str | None, ...]:
+    """Return what an annotation calls the axes, nothing where it calls none of them."""
+    found = tuple(map(_plain_name, text.entries))
+    return found if len(found) == len(shape.dims) and any(found) else ()
+
+
+def _plain_name(entry: Entry) -> str | None:
+    return entry.expr.id if isinstance(entry, Axis) and isinstance(entry.expr, Name) else None
 
 
 @_makes(ArrayDecl)

@@ -59,15 +59,16 @@ def declare(
     matcher: Matcher,
     name: Symbolic | None = dims.name,
     run: Callable[[str], Item] | None = None,
+    calling: bool = False,
 ) -> Value:
     """Return the value of which only its annotation is known.
 
     `path` names it in the sizes that are its own; `name` and `run` make the dimensions of names
-    that aren't bound yet (None: unknown ones).
+    that aren't bound yet (None: unknown ones). `calling`: axes without names are called by these.
     """
     if run is None:
         run = _new_run if name is None else _named_run
-    making = Making(frame.state, frame.program.table, frame.dims, matcher, name, run)
+    making = Making(frame.state, frame.program.table, frame.dims, matcher, name, run, calling)
     return making.value(declared, path)
 
 

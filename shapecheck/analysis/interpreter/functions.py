@@ -25,6 +25,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import entered
 from shapecheck.analysis.interpreter.inlining import look_into
 from shapecheck.analysis.interpreter.registry import STANDS, Stand, is_unseen
+from shapecheck.analysis.interpreter.result_names import is_outside_of_calls
 from shapecheck.analysis.interpreter.truth import is_constant
 from shapecheck.analysis.program.declared import (
     AnyDecl,
@@ -167,10 +168,11 @@ def invoke(
     instance_dims.hold(frame, function, instance, matcher)
     _functions_fit(frame, says, bound, matcher, node, label)
     values = _settled(says, bound)
+    calling = is_outside_of_calls(frame)
     if speaks(says.result):
         matcher.facts = frame.state.facts
         given_names = replace(matcher, names=dict(matcher.names), runs=dict(matcher.runs))
-        promised = fitting.declare(frame, says.result, label, matcher, None)
+        promised = fitting.declare(frame, says.result, label, matcher, None, calling=calling)
         promised = first_class.through(frame, [*values.values()], promised)
         return _closer(frame, function, promised, values, node, given_names)
     inside: Value = UNKNOWN
@@ -179,7 +181,7 @@ def invoke(
     _hold_asserted(frame, function, bound)
     abstract = inside is None and not says.result.may_be_none
     if (inside is UNKNOWN or abstract) and not isinstance(says.result, AnyDecl):
-        promised = fitting.declare(frame, says.result, label, matcher, None)
+        promised = fitting.declare(frame, says.result, label, matcher, None, calling=calling)
         return first_class.through(frame, [*values.values()], promised)
     return inside
 

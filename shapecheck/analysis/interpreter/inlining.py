@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from shapecheck.analysis.annotations.construction import changed_by_methods
+from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter import autocast
 from shapecheck.analysis.interpreter.body import promise
 from shapecheck.analysis.interpreter.budget import (
@@ -22,6 +23,7 @@ from shapecheck.analysis.interpreter.budget import (
 )
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import is_generator, outcome
+from shapecheck.analysis.interpreter.result_names import Unforeseen
 from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Key, Lesson, View, view
 from shapecheck.analysis.program.answers import MISSING, Memory
 from shapecheck.analysis.program.faults import Fault, Step, given
@@ -64,7 +66,8 @@ def look_into(
     shared = {**_globals(frame, function), **_files(frame, function)}
     given_values = (function, *values.values(), *shared.values())
     autocast_to = outer.facts.autocast
-    seen = view(given_values, outer.heap, outer.facts, *values, autocast_to, *shared)
+    hidden = frame.hides_names
+    seen = view(given_values, outer.heap, outer.facts, *values, autocast_to, hidden, *shared)
     question = None if seen is None else _question(frame, seen, apart)
     is_library = depth is LIBRARY and not is_installed(frame.module.source.path)
     allowed = LIBRARY_STEPS if is_library else budget.for_call
@@ -326,7 +329,7 @@ def _asked_again(
     That gives `MISSING` where not every such call would give what it does.
     """
     values, depth, active = dict(given_values), frame.depth, [*frame.budget.active]
-    by_default = frame.by_default
+    by_default, hides_names = frame.by_default, frame.hides_names
     heap = {ref: frame.state.content(ref) for ref in seen.refs}
     facts = frame.state.facts.copy()
     names = [symbol.name for symbol in seen.unknowns]
@@ -337,7 +340,7 @@ def _asked_again(
     def again() -> object:
         state, budget = State({}, {}, dict(heap), facts.copy()), Budget(active=[*active])
         caller = Frame(function.module, state, quiet=True, depth=depth, budget=budget)
-        caller.by_default = by_default
+        caller.by_default, caller.hides_names = by_default, hides_names
         names_now = [symbol.name for symbol in seen.unknowns]
         _call(seen.unknowns, names)
         try:
@@ -389,6 +392,7 @@ def _run(
     )
     inner.neighbours, inner.globals = frame.neighbours, shared
     inner.by_default = frame.by_default
+    inner.hides_names = frame.hides_names or declaration(function).shaped
     inner.state.facts.autocast = autocast.decorated(function, before)
     inner.state.facts.features = frozenset()  # nor are these
     if matcher is not None:
@@ -409,6 +413,10 @@ def _run(
     end.facts.autocast, end.facts.features = before.autocast, before.features
     kept = end.kept(value, State(heap=heap))
     changes = {r: c for r, c in kept.items() if r not in heap or heap[r] is not c}
+    if declaration(function).shaped:
+        unforeseen = Unforeseen({})
+        value = unforeseen.value(value)
+        changes = {ref: unforeseen.content(content) for ref, content in changes.items()}
     faults = () if inner.faults is None else tuple(inner.faults[:1])
     suspected = tuple(inner.suspected)
     steps = allowed - max(budget.left, 0)

@@ -17,13 +17,13 @@ import shapecheck.dims as dims
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import attribute
+from shapecheck.analysis.interpreter.result_names import DECORATOR
 from shapecheck.analysis.program.model import Class, Function, Value, dotted
 from shapecheck.analysis.program.syntax import elements, name_of, text_of
 from shapecheck.dims import DimExpr
 from shapecheck.ops.call import is_dim, is_size, only
 from shapecheck.shapes import Matcher
 
-_DECORATOR: Final = frozenset(("shapecheck.shapecheck", "shapecheck.runtime.shapecheck"))
 _LISTED: Final = frozenset(("shape_extensions.static_jaxtyping", "shape_extensions.shape_vars"))
 _GENERIC: Final = frozenset(("typing.Generic", "typing_extensions.Generic"))
 _HELD: Final = "dimension {}"
@@ -40,7 +40,7 @@ def _declared(cls: Class) -> Iterator[str]:
     resolve = reader(cls.module).resolve
     for decorator in cls.node.decorator_list:
         match decorator:
-            case ast.Call(func=func, keywords=keywords) if dotted(resolve(func)) in _DECORATOR:
+            case ast.Call(func=func, keywords=keywords) if dotted(resolve(func)) in DECORATOR:
                 yield from _names(*(word.value for word in keywords if word.arg == "dims"))
             case ast.Call(func=func, args=[names, *_]) if dotted(resolve(func)) in _LISTED:
                 yield from _names(names)

@@ -10,7 +10,6 @@ from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, explain
-from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.host import SUSPECT
 from shapecheck.analysis.interpreter import autocast, strict
 from shapecheck.analysis.interpreter.axis_names import name_met
@@ -23,6 +22,7 @@ from shapecheck.analysis.interpreter.layer_origin import where_made
 from shapecheck.analysis.interpreter.lone_axes import leveled
 from shapecheck.analysis.interpreter.neighbours import become_one, note
 from shapecheck.analysis.interpreter.registry import SUSPICIONS, OpCall
+from shapecheck.analysis.interpreter.result_names import are_called_twice, by_their_names
 from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Lesson, View, view
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import Value
@@ -102,6 +102,8 @@ def apply(
     """
     if signature.of_arrays and signature.is_given_tensors(args, kwargs):
         return UNKNOWN
+    if signature.name.startswith(PREFIX):
+        args = _as_called(frame, signature, args, kwargs)
     given = [plain(frame, arg, signature.takes_arrays) for arg in args]
     named = {key: plain(frame, value, signature.takes_arrays) for key, value in kwargs.items()}
     facts = frame.state.facts
@@ -203,6 +205,27 @@ def apply(
         numbers = numbers_in(*given, *named.values(), *about)
         frame.error(site.node, replace(message, numbers=numbers))
         return _listed(frame, rest)
+
+
+def _as_called(
+    frame: Frame, signature: Signature, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> Sequence[Value]:
+    """Return arguments of an operation by name, results with the names that it finds them by."""
+    given = by_their_names(frame, args)
+    if not are_called_twice(frame, args) or _fits(frame, signature, given, kwargs):
+        return given
+    theirs = by_their_names(frame, args, theirs=True)
+    return theirs if _fits(frame, signature, theirs, kwargs) else given
+
+
+def _fits(
+    frame: Frame, signature: Signature, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> bool:
+    """Whether a call isn't refused."""
+    given = [plain(frame, arg) for arg in args]
+    named = {key: plain(frame, value) for key, value in kwargs.items()}
+    trial = frame.state.facts.copy()
+    return _problem(lambda facts: signature.apply(facts, given, named, "", None), trial) is None
 
 
 def with_parts(attrs: Mapping[str, Value]) -> Mapping[str, Value]:
@@ -476,9 +499,10 @@ PREFIX: Final = "shapecheck.named."
 def takes_names(frame: Frame, names: Collection[str]) -> bool:
     """Whether names mean here what the dimensions are called; `names` are given to some.
 
-    In an annotated function that is looked into, the dimensions have the names of its caller.
+    In an annotated function that is looked into, and in what it calls, the dimensions have the
+    names of its caller.
     """
-    if frame.depth and frame.function is not None and declaration(frame.function).shaped:
+    if frame.hides_names:
         return False
     frame.supposed.update(Sym(name) for name in names)
     return True

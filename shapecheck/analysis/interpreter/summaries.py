@@ -254,7 +254,7 @@ class _Looking:
                 items.append(item if type(item) is int else self._dim(item))
         if value.free or value.more:
             items += [*map(self.value, value.free), value.more]
-        return (*items, value.dtype, value.inserted, value.blank)
+        return (*items, value.dtype, value.inserted, value.blank, value.called)
 
     def _ref(self, value: Ref) -> Hashable:
         return ("at", self._number(value))

@@ -95,7 +95,8 @@ class TensorKind(Kind[Tensor]):
         if first is None:
             return None, Tensor.unknown()
         shape = frame.state.facts.shape(held.shape)
-        row = replace(held, shape=Shape(shape.dims[1:]), inserted=False)
+        called = None if held.called is None else held.called[1:]
+        row = replace(held, shape=Shape(shape.dims[1:]), inserted=False, called=called)
         count = frame.state.facts.dim(first)
         if is_within(count, most=UNROLL):
             return (row,) * count, row

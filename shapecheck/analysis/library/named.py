@@ -10,6 +10,7 @@ from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.op_calls import PREFIX, Site, apply, takes_names
 from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, caller, function
+from shapecheck.analysis.interpreter.result_names import by_their_names
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Argument, Arguments, ByName
 from shapecheck.ops import UNKNOWN
@@ -56,8 +57,9 @@ def _applied(
     """Apply so many functions, one after the other, and name what the last one gives."""
     if not arguments.args:
         return UNKNOWN
-    first, *rest = arguments.args
-    found = first
+    given, *rest = arguments.args
+    (known,) = by_their_names(frame, [given.value])
+    first = found = Argument(known, given.node)
     for one in rest[:count]:
         said = label if one.node is None else frame.segment(one.node)
         found = Argument(invoke(frame, one.value, Arguments((found,), {}), node, said))
@@ -73,7 +75,8 @@ def _applied(
 def _view(frame: Frame, call: LibraryCall) -> Value:
     """Hold a tensor, `NamedTensor(x, "b t")`, which gets the names that are given."""
     found = unheld(call.args[0]) if len(call.args) == 1 else _named(frame, call)
-    return ByName(found if isinstance(found, Tensor) else Tensor.unknown())
+    (known,) = by_their_names(frame, [found])
+    return ByName(known if isinstance(known, Tensor) else Tensor.unknown())
 
 
 def _making(frame: Frame, call: LibraryCall) -> Value:

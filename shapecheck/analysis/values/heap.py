@@ -147,7 +147,7 @@ _OF_KIND: Final[dict[type, Callable[..., Value]]] = {
     Size: Moving._dim,
     Composite: Moving._dim,
     Run: Moving.replaced,
-    Tensor: Moving.tensor,
+    Tensor: lambda moving, tensor: moving.tensor(tensor),
     Path: Moving._path,
     OpInstance: lambda moving, layer: moving.layer(layer),
 }

@@ -25,7 +25,7 @@ from shapecheck.analysis.values.model import (
     Table,
 )
 from shapecheck.dims import Composite, Kind, Size, Sym
-from shapecheck.ops import UNKNOWN, Packed, Repeated, Sizes
+from shapecheck.ops import UNKNOWN, Fields, Packed, Repeated, Sizes
 from shapecheck.shapes import Free, Item, Run, Shape, Tensor
 
 
@@ -59,6 +59,7 @@ def _tensor(value: Tensor, dims: Sequence[Item], free: Sequence[Free]) -> Tensor
 FORMS: Final[dict[type, Form]] = {
     tuple: Form(lambda v: v, _nothing, lambda v, parts: tuple(parts)),
     Sizes: Form(lambda v: v, _nothing, lambda v, parts: Sizes(parts)),
+    Fields: Form(lambda v: v, lambda v: v.names, lambda v, parts: Fields.of(v.names, parts)),
     list: Form(lambda v: v, _nothing, lambda v, parts: list(parts)),
     dict: Form(
         lambda v: [*v.values()],
@@ -68,7 +69,7 @@ FORMS: Final[dict[type, Form]] = {
     slice: Form(lambda v: (v.start, v.stop, v.step), _nothing, lambda v, parts: slice(*parts)),
     Tensor: Form(
         lambda v: (*v.shape.dims, *v.free) if v.free else v.shape.dims,
-        lambda v: (v.dtype, v.inserted, len(v.free), v.more, v.blank),
+        lambda v: (v.dtype, v.inserted, len(v.free), v.more, v.blank, v.called),
         lambda v, parts: _tensor(v, parts[: len(v.shape.dims)], parts[len(v.shape.dims) :]),
     ),
     Array: Form(lambda v: (v.tensor,), _nothing, lambda v, parts: Array(parts[0])),

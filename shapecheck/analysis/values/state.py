@@ -26,7 +26,7 @@ from shapecheck.analysis.values.model import (
 from shapecheck.analysis.values.paths import one_of
 from shapecheck.dims import DimExpr, Kind, Origin, Size, Sym, atoms_of
 from shapecheck.dims.origins import LoopHead
-from shapecheck.ops import UNKNOWN, DType, Scalar, Sizes, like
+from shapecheck.ops import UNKNOWN, DType, Fields, Scalar, Sizes, like
 from shapecheck.ops.call import are_dims, as_tensor, only
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, either, has_run
 
@@ -412,6 +412,7 @@ class _Joiner:
             tuple(dim for dim in a.free if dim in b.free),
             a.more or b.more or {*a.free} != {*b.free},
             a.blank and b.blank,
+            None if None in (a.called, b.called) else a.called or b.called,
         )
 
     def arrays(self, a: Array, b: Array, key: tuple[object, ...]) -> Array:
@@ -547,6 +548,7 @@ _VALUES: Final[dict[type, Callable[..., Value]]] = {
     Size: _Joiner.dim,
     tuple: _Joiner.tuples,
     Sizes: _Joiner.tuples,
+    Fields: _Joiner.tuples,
     Ref: _Joiner.refs,
     bool: _Joiner.numbers,
     float: _Joiner.numbers,
