@@ -65,9 +65,28 @@ class Sizes(tuple["Value", ...]):
     __slots__ = ()
 
 
+@mypyc_attr(native_class=False)  # a tuple
+class Fields(tuple["Value", ...]):
+    """A tuple whose items have names too, as what `torch.max(x, 1)` gives: `values`, `indices`."""
+
+    names: tuple[str, ...]
+
+    @staticmethod
+    def of(names: tuple[str, ...], items: Iterable[Value]) -> Fields:
+        """Return items under names."""
+        found = Fields(items)
+        found.names = names
+        return found
+
+
 def like(given: tuple[Value, ...], items: Iterable[Value]) -> tuple[Value, ...]:
     """Return items as a tuple of the kind of another one."""
-    return Sizes(items) if isinstance(given, Sizes) else tuple(items)
+    if isinstance(given, Sizes):
+        return Sizes(items)
+    found = tuple(items)
+    if isinstance(given, Fields) and len(found) == len(given):
+        return Fields.of(given.names, found)
+    return found
 
 
 @dataclass(frozen=True, slots=True, repr=False)

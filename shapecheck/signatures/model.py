@@ -11,7 +11,18 @@ from typing import Final, Protocol, TypeAlias
 import shapecheck.dims as dims
 from shapecheck import dtypes, spec
 from shapecheck.dims import IntSize, Size
-from shapecheck.ops import RULES, UNKNOWN, Call, DType, Repeated, Scalar, Unknown, Value
+from shapecheck.ops import (
+    RULES,
+    UNKNOWN,
+    Call,
+    DType,
+    Fields,
+    Repeated,
+    Scalar,
+    Unknown,
+    Value,
+    like,
+)
 from shapecheck.ops.agree import apart, mixed
 from shapecheck.ops.arrays import promotion as of_arrays
 from shapecheck.ops.arrays.create import as_array
@@ -105,7 +116,8 @@ class Result:
     """What a signature returns: one of these is set, or none for an unknown value.
 
     `number` is `int`, `float` or `bool`. `blank`: the tensor is made, and no data is in it.
-    `array`: what tensors there are in it are numpy's arrays.
+    `array`: what tensors there are in it are numpy's arrays. `fields` are the names of the items
+    where it is a tuple.
     """
 
     tensor: TensorForm | None = None
@@ -117,6 +129,7 @@ class Result:
     number: str | None = None
     blank: bool = False
     array: bool = False
+    fields: tuple[str, ...] = ()
 
     @property
     def has_arrays(self) -> bool:
@@ -263,7 +276,8 @@ class Signature:
                 written = _into(facts, found, kwargs.get("out"))
                 if instance is not None:
                     return written
-                return _marked(written, candidate.result.blank, (*args, *kwargs.values()))
+                marked = _marked(written, candidate.result.blank, (*args, *kwargs.values()))
+                return _with_fields(marked, candidate.result.fields)
         return UNKNOWN
 
     def _selects(self, argument: int | str) -> bool:
@@ -512,9 +526,9 @@ def _with_arrays(result: Result, value: Value, made: Callable[[Tensor], Value]) 
     match value:
         case tuple() if result.items is not None and len(result.items) == len(value):
             pairs = zip(result.items, value, strict=True)
-            return tuple(_with_arrays(one, item, made) for one, item in pairs)
+            return like(value, (_with_arrays(one, item, made) for one, item in pairs))
         case tuple():
-            return tuple(_with_arrays(result, item, made) for item in value)
+            return like(value, (_with_arrays(result, item, made) for item in value))
         case Repeated(element=element):
             return replace(value, element=_with_arrays(result, element, made))
         case Tensor() if result.array:
@@ -626,6 +640,13 @@ def _into(facts: Facts, result: Value, out: Value) -> Value:
                     Problem(reason, f"can't write {found} into {given}", about=(one, other))
                 )
     return replace(result, dtype=out.dtype)
+
+
+def _with_fields(found: Value, names: tuple[str, ...]) -> Value:
+    """Return a tuple with names for its items, if there are any for them."""
+    if names and type(found) is tuple and len(found) == len(names):
+        return Fields.of(names, found)
+    return found
 
 
 def _marked(found: Value, made: bool, given: Sequence[Value]) -> Value:

@@ -475,6 +475,11 @@ class Table:
     def _of_blank(self, inner: ast.expr, file: StubFile) -> Result:
         return replace(self.result(inner, file), blank=True)
 
+    def _of_fields(self, inner: ast.expr, file: StubFile) -> Result:
+        names, result = _elements(inner)
+        fields = tuple(self._text(names, file).split())
+        return replace(self.result(result, file), fields=fields)
+
     def _of_array(self, inner: ast.expr, file: StubFile) -> Result:
         return replace(self.result(inner, file), array=True)
 
@@ -508,6 +513,7 @@ def _elements(inner: ast.expr) -> list[ast.expr]:
 _RESULTS: Final[Mapping[str, Callable[[Table, ast.expr, StubFile], Result]]] = {
     "Rule": Table._of_rule,
     "Blank": Table._of_blank,
+    "Fields": Table._of_fields,
     "ndarray": Table._of_array,
     "Is": Table._of_expression,
     "tuple": Table._of_tuple,

@@ -23,7 +23,7 @@ from shapecheck.analysis.values.model import (
     Partial,
     Ref,
 )
-from shapecheck.ops import UNKNOWN, Sizes
+from shapecheck.ops import UNKNOWN, Fields, Sizes
 
 
 def let_go(frame: Frame, values: Iterable[Value]) -> None:
@@ -142,6 +142,7 @@ _OF_KIND: Final[dict[type, Callable[..., None]]] = {
     Ref: _Escape.content,
     tuple: _Escape.all,
     Sizes: _Escape.all,
+    Fields: _Escape.all,
     OneOf: _Escape.one_of,
     Partial: _Escape.partial,
     Attributes: _Escape.attributes,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
@@ -13,7 +12,7 @@ from shapecheck.analysis.interpreter.truth import SEQUENCE, any_equal
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Bound
 from shapecheck.dims import IntSize
-from shapecheck.ops import UNKNOWN, Sizes, like
+from shapecheck.ops import UNKNOWN, Fields, Sizes, like
 from shapecheck.ops.call import are_dims, as_shape
 from shapecheck.shapes import Item, Run, Shape, Tensor, has_run, runs_in
 
@@ -69,8 +68,7 @@ class TupleKind(Kind[tuple[Value, ...]]):
     def attribute(
         self, frame: Frame, value: Value, held: tuple[Value, ...], name: str, node: ast.expr
     ) -> Value:
-        field = _FIELDS.get((len(held), name))
-        return Bound(held, name) if field is None else held[field]
+        return Bound(held, name)
 
     def plain(self, spelling: Spelling, value: Value, held: tuple[Value, ...]) -> Value:
         parts = spelling.each(held)
@@ -90,32 +88,24 @@ class SizesKind(TupleKind):
 register(Sizes, SizesKind())
 
 
-_FIELDS: Final = {
-    (2, "values"): 0,
-    (2, "indices"): 1,
-    (2, "eigenvalues"): 0,
-    (2, "eigenvectors"): 1,
-    (2, "Q"): 0,
-    (2, "R"): 1,
-    (2, "sign"): 0,
-    (2, "logabsdet"): 1,
-    (2, "LU"): 0,
-    (2, "pivots"): 1,
-    (2, "L"): 0,
-    (2, "inverse"): 0,
-    (2, "info"): 1,
-    (3, "P"): 0,
-    (3, "L"): 1,
-    (3, "U"): 0,
-    (3, "S"): 1,
-    (3, "V"): 2,
-    (3, "Vh"): 2,
-    (4, "solution"): 0,
-    (4, "residuals"): 1,
-    (4, "rank"): 2,
-    (4, "singular_values"): 3,
-}
-"""Where the named fields of torch's result tuples stand, by the length of the tuple."""
+class FieldsKind(TupleKind):
+    """A tuple whose items have names, as torch gives it."""
+
+    def has(self, frame: Frame, value: Value, held: tuple[Value, ...], name: str) -> bool | None:
+        return name in _names(held) or super().has(frame, value, held, name)
+
+    def attribute(
+        self, frame: Frame, value: Value, held: tuple[Value, ...], name: str, node: ast.expr
+    ) -> Value:
+        names = _names(held)
+        return held[names.index(name)] if name in names else Bound(held, name)
+
+
+register(Fields, FieldsKind())
+
+
+def _names(held: tuple[Value, ...]) -> tuple[str, ...]:
+    return held.names if isinstance(held, Fields) else ()
 
 
 def item_of(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:

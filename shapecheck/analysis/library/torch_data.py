@@ -19,7 +19,7 @@ from shapecheck.analysis.values.model import Array, DictContent, Instance, Items
 from shapecheck.analysis.values.parts import numbers_in
 from shapecheck.dims import IntSize, Size, Sym, size_of
 from shapecheck.explain import Message
-from shapecheck.ops import UNKNOWN, Scalar, Sizes
+from shapecheck.ops import UNKNOWN, Fields, Scalar, Sizes
 from shapecheck.ops.call import as_size, is_whole, only
 from shapecheck.shapes import Shape, Tensor
 
@@ -202,6 +202,7 @@ _COLLATE: Final[dict[type, Callable[..., Value]]] = {
     Array: _batch_of_arrays,
     tuple: _batch_of_tuples,
     Sizes: _batch_of_tuples,
+    Fields: _batch_of_tuples,
     ListContent: _batch_of_lists,
     DictContent: _batch_of_dicts,
     bool: _vector(dtypes.BOOL),

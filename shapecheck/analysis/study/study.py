@@ -45,7 +45,7 @@ from shapecheck.analysis.values.model import (
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.ops import UNKNOWN
-from shapecheck.ops.call import Sizes, only
+from shapecheck.ops.call import Fields, Sizes, only
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor
 
 
@@ -333,6 +333,7 @@ _RESOLVED: Final[dict[type, Callable[..., Value]]] = {
     Tensor: _tensor,
     tuple: _tuple,
     Sizes: _tuple,
+    Fields: _tuple,
     OneOf: _one_of,
     ListOf: _list_of,
     Size: _size,

@@ -25,6 +25,7 @@ _FORMS: Final = (
     (r"\bWith\[", "With[...]", "these dimensions with another size at that index"),
     (r"\bInsert\[", "Insert[...]", "these dimensions and a new one at that index"),
     (r"\bSizes\[", "Sizes[size]", "the shape that these sizes are"),
+    (r"\bFields\[", 'Fields["a b", ...]', "a tuple whose items have these names"),
     (r"\bInts\[", "Ints[n]", "an int, or n of them"),
     (r"\bDType\b", "DType", "sets the dtype of the result"),
     (r"\bIs\[", "Is[...]", "the same as that op"),
