@@ -173,7 +173,7 @@ def boundary(
         value = misfit.value
         if facts is not None and isinstance(value, Size):
             value = facts.dim(value)  # a name that has turned out to be something
-        same = str(value) == misfit.expected or _is_of_any_order(str(value), misfit.expected)
+        same = _is_said(value, misfit.expected)
         here = "" if same else f" (here {value})"
         if same and str(misfit.actual) == misfit.expected:
             here = ", another one of this name"
@@ -187,11 +187,18 @@ def boundary(
     return Message(said, notes=tuple(notes), reason=reason)
 
 
-def _is_of_any_order(one: str, other: str) -> bool:
-    """Whether two texts are one minimum or maximum of the same names: `min(d,n)`, `min(n,d)`."""
-    parts = [re.fullmatch(r"(min|max)\(([\w, ]+)\)", text) for text in (one, other)]
-    found = [(part[1], sorted(re.findall(r"\w+", part[2]))) for part in parts if part]
-    return len(found) == 2 and found[0] == found[1]
+def _is_said(value: DimExpr, text: str) -> bool:
+    """Whether a text says a dimension in the names that this has: `min(d,n)` of `min(n,d)`."""
+    if str(value) == text:
+        return True
+    try:
+        entries = spec.parse(text).entries
+    except spec.SpecError:
+        return False
+    own = [Size.of(symbol) for symbol in in_order(symbols(value))]
+    matcher = Matcher(Facts(), names={str(size): size for size in own})
+    said = [matcher.value(one.expr) for one in entries if isinstance(one, spec.Axis)]
+    return said == [value]
 
 
 def left_over(subject: str, value: Tensor, dims: Sequence[Free]) -> Message:
