@@ -22,6 +22,7 @@ from shapecheck.named.core import (
     planned,
     record_of,
     refuse,
+    refuse_as,
     settled,
 )
 from shapecheck.named.holding import Operand, plain
@@ -29,6 +30,7 @@ from shapecheck.ops.call import as_dim
 from shapecheck.ops.named import naming
 from shapecheck.ops.named import operations as rules
 from shapecheck.ops.named.joins import fitting
+from shapecheck.ops.named.views import not_by_name
 from shapecheck.runtime.naming.facts import value_of
 
 Index: TypeAlias = "int | slice | Sequence[int] | Operand"
@@ -212,7 +214,7 @@ def _subscript(x: Tensor, places: Sequence[int], items: Sequence[Any]) -> tuple[
 def by_name(at: Any) -> list[tuple[Name, Any]]:
     """Return what is taken of which dimension, `{"t": 0}`; refuse what doesn't say it."""
     if not isinstance(at, Mapping) or not at:
-        refuse(f"{given_as(at)} isn't one; write dict(t=0)", "takes an index by name")
+        refuse_as(not_by_name(given_as(at)))
     return list(at.items())
 
 

@@ -241,8 +241,13 @@ def given_as(value: object) -> str:
 
 def refuse(reason: str, headline: str) -> NoReturn:
     """Say of an operation by name what is wrong with how it is called. Raises `ShapeError`."""
+    refuse_as(mismatch(reason, headline))
+
+
+def refuse_as(refused: Mismatch) -> NoReturn:
+    """Say it in the words that a rule has for it. Raises `ShapeError`."""
     place = None if _compiling() else user_place()
-    raise _error(mismatch(reason, headline), (), place)
+    raise _error(refused, (), place)
 
 
 def _with_merged(shape: Shape, values: Mapping[Sym, int], merged: Sequence[Composite]) -> Shape:

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from shapecheck.dims import Dim
-from shapecheck.named.core import Name, called, given_as, new_name, planned, refuse
+from shapecheck.named.core import Name, called, given_as, new_name, planned, refuse_as
 from shapecheck.ops import Other
-from shapecheck.ops.named.making import sized
+from shapecheck.ops.named.making import no_sizes, not_one, sized
 
 Sizes: TypeAlias = "Mapping[str, int] | Mapping[Dim, int] | Mapping[str | Dim, int]"
 """The size of each dimension, by its name or itself."""
@@ -125,7 +125,7 @@ def arange(
     """Make a row of numbers, `arange(t=5)`, from `start` on by steps of `step`."""
     pairs = _pairs(sizes, more)
     if len(pairs) != 1:
-        refuse(f"{len(pairs)} are given", "takes the size of one dimension")
+        refuse_as(not_one(len(pairs)))
 
     def counted(shape: Sequence[int], **given: Any) -> Tensor:
         (count,) = shape
@@ -137,7 +137,7 @@ def arange(
 
 def _pairs(sizes: Any, more: Mapping[str, int]) -> tuple[tuple[Name, int], ...]:
     if sizes is not None and not isinstance(sizes, Mapping):
-        refuse(f"{given_as(sizes)} isn't one", "takes sizes by name, b=2 or dict(b=2)")
+        refuse_as(no_sizes(given_as(sizes)))
     return (*(sizes or {}).items(), *more.items())
 
 

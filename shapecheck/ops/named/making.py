@@ -11,7 +11,7 @@ from shapecheck.dims import Size
 from shapecheck.ops.call import Call, DType, Unknown, Value, as_size, is_size, rule
 from shapecheck.ops.named.naming import by_dimension, called, fresh
 from shapecheck.ops.saying import said
-from shapecheck.shapes import Shape, Tensor, mismatch
+from shapecheck.shapes import Mismatch, Shape, Tensor, mismatch
 
 _KINDS: Final = {"float": dtypes.DEFAULT_FLOAT, "int": dtypes.INT64, "any": dtypes.ANY}
 
@@ -27,6 +27,16 @@ def sized(call: Call, pairs: Sequence[tuple[Value, Value]]) -> list[tuple[str | 
         items.append(new if isinstance(new, Size) else dims.name(new))
         found.append((new, size))
     return found
+
+
+def no_sizes(given: str) -> Mismatch:
+    """Return what refuses something that isn't sizes by name."""
+    return mismatch(f"{given} isn't one", "takes sizes by name, b=2 or dict(b=2)")
+
+
+def not_one(count: int) -> Mismatch:
+    """Return what refuses another number of dimensions than one."""
+    return mismatch(f"{count} are given", "takes the size of one dimension")
 
 
 @rule("named.made")
@@ -46,8 +56,8 @@ def made(
     if isinstance(sizes, Unknown):
         return Tensor(Shape.unknown(), kind)
     if sizes is not None and not isinstance(sizes, Mapping):
-        raise mismatch(f"{said(sizes)} isn't one", "takes sizes by name, b=2 or dict(b=2)")
+        raise no_sizes(said(sizes))
     pairs = sized(call, [*by_dimension(sizes or {}), *kwargs.items()])
     if "start" in rest and len(pairs) != 1:
-        raise mismatch(f"{len(pairs)} are given", "takes the size of one dimension")
+        raise not_one(len(pairs))
     return Tensor(Shape(tuple(called(call, as_size(size), name) for name, size in pairs)), kind)

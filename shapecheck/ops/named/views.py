@@ -11,7 +11,7 @@ from shapecheck.ops.named.naming import by_dimension
 from shapecheck.ops.named.operations import indices, only
 from shapecheck.ops.saying import said
 from shapecheck.ops.shape.indexing import getitem
-from shapecheck.shapes import Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Mismatch, Run, Shape, Tensor, mismatch
 
 
 def absent(name: str, is_torchs: bool) -> str:
@@ -44,12 +44,17 @@ def is_in_place(name: str) -> bool:
     return name.endswith("_")
 
 
+def not_by_name(given: str) -> Mismatch:
+    """Return what refuses an index that doesn't say of which dimension it is."""
+    return mismatch(f"{given} isn't one; write dict(t=0)", "takes an index by name")
+
+
 def by_name(at: Value) -> list[tuple[Value, Value]] | None:
     """Return what is taken of which dimension, None where it isn't known."""
     if isinstance(at, Unknown):
         return None
     if not isinstance(at, Mapping) or not at:
-        raise mismatch(f"{said(at)} isn't one; write dict(t=0)", "takes an index by name")
+        raise not_by_name(said(at))
     return by_dimension(at)
 
 
