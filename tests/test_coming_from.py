@@ -1,8 +1,8 @@
 """Runs the tables "Coming from ..." of docs/: what stands there gives what it says, on both sides.
 
 A row is what the other system writes, what is written here, and the shape that this has, by the
-shapes that the section gives to its tensors. Where the other system is installed, both are run and
-have to give the same.
+shapes that the section gives to its tensors; in another column, where there is one, by methods of
+views of the tensors. Where the other system is installed, both are run and have to give the same.
 """
 
 from __future__ import annotations
@@ -48,16 +48,20 @@ class Row:
     gives: str
     tensors: tuple[tuple[str, str, str], ...]
     theirs: bool
+    of_views: bool = False
 
     def program(self) -> str:
         """Return a module that does what the row says, and reveals what it gives."""
         *first, last = self.code.split("; ")
+        if self.of_views:
+            first = [*(f"{name} = NamedTensor({name})" for name, *_ in self.tensors), *first]
+            last = f"({last}).tensor"
         given = ", ".join(f'{name}: {KINDS[k]}[Tensor, "{s}"]' for name, s, k in self.tensors)
         body = "\n    ".join(
             [*first, f"found = {last}", "reveal_shape(found)", "return found, dims_of(found)"]
         )
         imports = (IMPORTS[self.page] or "") if self.theirs else ""
-        imports += "\nfrom shapecheck.named import distributions"
+        imports += "\nfrom shapecheck.named import NamedTensor, distributions"
         return f"{imports}\n\n@shapecheck\ndef row({given}) -> object:\n    {body}\n"
 
     def arguments(self, size: int | None) -> dict[str, torch.Tensor]:
@@ -88,11 +92,15 @@ def rows() -> Iterator[Row]:
         section = rest.partition("\n## ")[0]
         tensors = tuple((name, s, kind) for name, s, kind in TENSOR.findall(section.split("|")[0]))
         for at, line in enumerate(section.splitlines(), before.count("\n") + 2):
-            cells = re.fullmatch(r"\| (.*) \| `(.*)` \| `\((.*)\)` \|", line)
-            if cells is not None:
-                if imports is not None:
-                    yield Row(page, at, cells[1].strip("`"), cells[3], tensors, True)
-                yield Row(page, at, cells[2], cells[3], tensors, False)
+            cells = line.strip("| ").split(" | ")
+            if len(cells) < 3 or not cells[-1].startswith("`("):
+                continue
+            gives = cells[-1].strip("`")[1:-1]
+            if imports is not None:
+                yield Row(page, at, cells[0].strip("`"), gives, tensors, True)
+            for of_views, cell in enumerate(cells[1:-1]):
+                if cell.startswith("`"):
+                    yield Row(page, at, cell.strip("`"), gives, tensors, False, bool(of_views))
 
 
 ALL = [*rows()]
@@ -103,7 +111,12 @@ def named_by(shape: str) -> list[str | None]:
     return [None if part.isdigit() else part for part in AXIS.findall(shape)]
 
 
-@pytest.mark.parametrize("row", ALL, ids=lambda r: f"{r.page}:{r.line}{'-theirs' * r.theirs}")
+def called(row: Row) -> str:
+    """Return where a row stands, and in which column."""
+    return f"{row.page}:{row.line}{'-theirs' * row.theirs}{'-views' * row.of_views}"
+
+
+@pytest.mark.parametrize("row", ALL, ids=called)
 def test_row(row: Row) -> None:
     said = [
         found.message
@@ -128,7 +141,7 @@ def test_both_give_the_same(theirs: Row, here: Row) -> None:
 
 def run(row: Row, size: int | None) -> tuple[torch.Tensor, tuple[object, ...]]:
     """Execute a row, and return what it gives, with its dimensions."""
-    text, name = PRELUDE + row.program(), f"{row.page}-{row.line}-{row.theirs}.py"
+    text, name = PRELUDE + row.program(), f"{called(row)}.py"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     names: dict[str, object] = {"__name__": "row"}
     exec(compile(ast.parse(text), name, "exec"), names)

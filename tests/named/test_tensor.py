@@ -19,7 +19,7 @@ from named.test_both_sides import FORMS, HEAD, OPEN, PARAMETERS, WRONG, argument
 from seeding import seed
 from torch import Tensor, nn
 
-from shapecheck import Float, ShapeError, dims_of, named, shapecheck
+from shapecheck import Float, ShapeError, dims_of, named, reveal_shape, shapecheck
 from shapecheck.named import NamedTensor
 
 VIEWS = f"{HEAD}\nfrom shapecheck.named import NamedTensor\n"
@@ -494,7 +494,7 @@ def test_a_name_may_be_another_size_in_a_call() -> None:
         (
             lambda x: beside(x, x),
             ShapeError,
-            'argument "x" of "beside" is NamedTensor, declared a tensor "b t"',
+            'argument "x" of "beside" is NamedTensor, declared a tensor "b t"; write .tensor',
         ),
     ],
 )
@@ -505,6 +505,18 @@ def test_where_a_plain_tensor_is_needed(
     with pytest.raises(error) as caught:
         call(x)
     assert str(caught.value).partition("\n")[0].partition("  [")[0] == text
+
+
+def test_the_names_of_a_view_are_asked_for_as_those_of_a_tensor(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    x, *_ = views()
+    assert dims_of(x) == ("b", "t", "d")
+    assert dims_of(x.sum("t")) == ("b", "d")
+    assert reveal_shape(x) is x
+    assert 'Revealed shape is "b t d"' in capsys.readouterr().err
+    text = program(VIEWS, PARAMETERS, "NamedTensor(x).sum('t')")
+    assert static(text) == running(text, arguments()) == ["b d"]
 
 
 def test_methods_that_are_missing_are_told_before() -> None:

@@ -25,6 +25,7 @@ from shapecheck.analysis.relevance import is_installed
 from shapecheck.analysis.values.model import (
     Argument,
     Array,
+    ByName,
     Context,
     DictContent,
     Items,
@@ -346,6 +347,8 @@ def _reveal(frame: Frame, value: Value, node: ast.Call) -> None:
             said = f"{_shown(frame, value)}{over.replace(',', ' over', 1)}"
         case Array():
             said = f"{_shown(frame, value)}"
+        case ByName(tensor=tensor):
+            said = f"{_shown(frame, tensor)}"
         case OneOf(options=options):
             texts = [_shown(frame, option) for option in options]
             if are(texts, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import torch
 
@@ -24,10 +24,26 @@ from shapecheck.runtime.source import user_place
 from shapecheck.shapes import Shape
 from shapecheck.tensor_spec import TensorSpec
 
-TensorT = TypeVar("TensorT", bound=torch.Tensor)
+
+class HoldsTensor(Protocol):
+    """What holds a tensor together with its names: a `NamedTensor`."""
+
+    @property
+    def tensor(self) -> torch.Tensor:
+        """The plain tensor, which has its names here."""
+        ...
 
 
-def dims_of(tensor: torch.Tensor) -> tuple[str | Dim | None, ...]:
+TensorT = TypeVar("TensorT", bound="torch.Tensor | HoldsTensor")
+
+
+def _held(given: torch.Tensor | HoldsTensor) -> torch.Tensor:
+    if isinstance(given, torch.Tensor) or not hasattr(type(given), "tensor"):
+        return given  # type: ignore[return-value]  # a first-class tensor
+    return given.tensor
+
+
+def dims_of(tensor: torch.Tensor | HoldsTensor) -> tuple[str | Dim | None, ...]:
     """Return what each of a tensor's dimensions is: a name, a `Dim`, or None where none is known.
 
     Inside of a decorated call these are the call's names, `("b", "n", None)`; a dimension that
@@ -36,12 +52,13 @@ def dims_of(tensor: torch.Tensor) -> tuple[str | Dim | None, ...]:
     decorated function declared for its result, or that `named` gave. While a program is compiled
     there are the names of operations by name.
     """
+    given = _held(tensor)
     if torch.compiler.is_compiling():
-        return names_in_trace.texts_of(tensor)
+        return names_in_trace.texts_of(given)
     with DisableTorchFunction():
-        found = _known(tensor)
+        found = _known(given)
         if found is None:
-            return (None,) * tensor.dim()
+            return (None,) * given.dim()
         return tuple([None if isinstance(dim, int) else _told(dim) for dim in found])
 
 
@@ -51,9 +68,10 @@ def _told(dim: Size | Composite) -> str | Dim | None:
 
 def reveal_shape(tensor: TensorT) -> TensorT:
     """Print what is known of a tensor's shape, and return it."""
+    given = _held(tensor)
     with DisableTorchFunction():
-        found = _known(tensor)
-        shape = plain_shape(tensor) if found is None else Shape(found)
+        found = _known(given)
+        shape = plain_shape(given) if found is None else Shape(found)
         place = user_place()
         where = "" if place is None else f"{place.code.co_filename}:{place.line}: "
         sys.stderr.write(f'{where}Revealed shape is "{shape.text()}"\n')

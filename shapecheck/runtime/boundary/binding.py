@@ -140,7 +140,10 @@ class Binding:
         is_tensor = isinstance(value, hint.cls) and isinstance(value, torch.Tensor)
         if not is_tensor and not (hint.cls is torch.Tensor and is_batched(value)):
             raise Failed(
-                Message(f'{subject} is {class_name(value)}, declared a tensor "{hint.spec.shape}"')
+                Message(
+                    f'{subject} is {class_name(value)}, declared a tensor "{hint.spec.shape}"'
+                    f"{_as_tensor(value)}"
+                )
             )
         if hint.admits is not None and value.dtype not in hint.admits:
             actual = dtypes.describe(dtype_mask(value.dtype))
@@ -319,6 +322,12 @@ class Namer:
 
 def _says(entry: spec.Entry, expected: str) -> bool:
     return isinstance(entry, spec.Axis) and expected in (str(entry), str(entry.expr))
+
+
+def _as_tensor(value: Any) -> str:
+    """Return how to give the tensor that is held by something in the place of one."""
+    held = isinstance(getattr(value, "tensor", None), torch.Tensor)
+    return "; write .tensor" if held else ""
 
 
 def class_name(value: Any) -> str:
