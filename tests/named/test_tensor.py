@@ -519,6 +519,19 @@ def test_the_names_of_a_view_are_asked_for_as_those_of_a_tensor(
     assert static(text) == running(text, arguments()) == ["b d"]
 
 
+def test_a_call_that_is_looked_into_takes_views_as_its_body_does() -> None:
+    text = (
+        f"{VIEWS}\n@shapecheck\n"
+        'def f(q: Float[Tensor, "b t d"], k: Float[Tensor, "b s d"]) -> Float[Tensor, "b t d"]:\n'
+        "    keys = NamedTensor(k)\n"
+        '    weights = NamedTensor(q).dot(keys, "d").softmax("s")\n'
+        '    best = weights.max("s")[0].relu() + keys.sum("s").sum("d")\n'
+        '    return (weights.dot(keys, "s").order("b t d") + best).tensor\n'
+        "f(torch.rand(2, 3, 3), torch.rand(2, 3, 3))\n"
+    )
+    assert static(text) == []
+
+
 def test_methods_that_are_missing_are_told_before() -> None:
     text = program(VIEWS, PARAMETERS, "NamedTensor(x).smoothe()")
     assert static(text) == ['error: a NamedTensor has no "smoothe"']

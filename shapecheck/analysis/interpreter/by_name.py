@@ -50,7 +50,9 @@ def given_to_torch(
     owner, _, last = name.rpartition(".")
     if frame.program.table.is_elementwise(f"{METHOD}{last}"):
         return elementwise(frame, name, args, kwargs, site)
-    if owner in _OF_OPS:
+    receiver = args[0] if owner == "torch.Tensor" else None
+    is_guessed = isinstance(receiver, Tensor) and receiver.shape.rank is None
+    if owner in _OF_OPS and not is_guessed:
         frame.error(site.node, Message(takes_plain(site.label)))
     return UNKNOWN
 

@@ -19,6 +19,7 @@ from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.named.naming import is_named
 from shapecheck.ops.named.views import absent
+from shapecheck.shapes import Tensor
 
 _OWN: Final = f"{PREFIX}NamedTensor"
 """Where the methods are that are no functions of `shapecheck.named`."""
@@ -119,10 +120,10 @@ class ViewKind(Kind[ByName]):
             return elementwise(
                 frame, f"{METHOD}{call.name}", [call.held, *call.args], call.kwargs, site
             )
-        if not takes_names(frame, call.kwargs):
-            return UNKNOWN
-        found = apply(frame, signature, [call.held.tensor, *call.args], call.kwargs, site)
-        return view_of(frame, found)
+        args = [call.held.tensor, *call.args]
+        if not takes_names(frame, call.kwargs):  # what there is, whatever it is called
+            args = [Tensor.unknown() if isinstance(one, (Tensor, ByName)) else one for one in args]
+        return view_of(frame, apply(frame, signature, args, call.kwargs, site))
 
     def plain(self, spelling: Spelling, value: Value, held: ByName) -> Value:
         return as_learned(spelling.frame, held.tensor)
