@@ -47,5 +47,5 @@ def test_a_value_is_told_where_the_text_does_not_say_it(
     declared: str, value: str, here: str
 ) -> None:
     misfit = Misfit(0, declared, built(value), 7)
-    said = explain.boundary("x", spec.parse(declared), Shape((7,)), misfit)
+    said = explain.boundary("x", Shape((7,)), spec.parse(declared), misfit)
     assert said.reason == f"axis 0 is 7, declared {declared}{here}"

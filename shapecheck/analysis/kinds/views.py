@@ -120,10 +120,12 @@ class ViewKind(Kind[ByName]):
             return elementwise(
                 frame, f"{METHOD}{call.name}", [call.held, *call.args], call.kwargs, site
             )
-        args = [call.held.tensor, *call.args]
+        values = [call.held.tensor, *call.args]
         if not takes_names(frame, call.kwargs):  # what there is, whatever it is called
-            args = [Tensor.unknown() if isinstance(one, (Tensor, ByName)) else one for one in args]
-        return view_of(frame, apply(frame, signature, args, call.kwargs, site))
+            values = [
+                Tensor.unknown() if isinstance(one, (Tensor, ByName)) else one for one in values
+            ]
+        return view_of(frame, apply(frame, signature, values, call.kwargs, site))
 
     def plain(self, spelling: Spelling, value: Value, held: ByName) -> Value:
         return as_learned(spelling.frame, held.tensor)
