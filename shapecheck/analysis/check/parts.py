@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableSequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -310,7 +310,7 @@ def _check(
         if around is not None or frame.budget.taken > _MOST_TWICE:
             return
 
-        def run(taken: ranks.Spelling, faults: list[Fault]) -> Frame:
+        def run(taken: ranks.Spelling, faults: MutableSequence[Fault]) -> Frame:
             return bodies.check_body(function, *start(), suppose=taken(suppose), faults=faults)
 
         if module.reporter.count == before and owner is not None:

@@ -7,7 +7,7 @@ are. A function that fails for every number of them is reported, where it gets f
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, MutableSequence
 from contextlib import suppress
 from typing import Final, TypeAlias
 
@@ -25,7 +25,7 @@ from shapecheck.shapes import Run, Shape, Tensor, runs_in
 Spelling: TypeAlias = Callable[[Supposition], Supposition]
 """Says what parameters are taken for, from what says that so far."""
 
-Rerun: TypeAlias = Callable[[Spelling, list[Fault]], object]
+Rerun: TypeAlias = Callable[[Spelling, MutableSequence[Fault]], object]
 """Runs a function with parameters taken for that, and adds what certainly fails."""
 
 _LIKELY: Final = (3, 2, 4, 1, 5)

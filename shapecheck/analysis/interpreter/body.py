@@ -6,7 +6,7 @@ import ast
 import builtins
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableSequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
@@ -108,7 +108,7 @@ def check_body(
     bare: str = "",
     most: float = math.inf,
     suppose: Callable[[Parameter, Value], Value] = lambda param, value: value,
-    faults: list[Fault] | None = None,
+    faults: MutableSequence[Fault] | None = None,
 ) -> Frame:
     """Analyse a function's body on its own, with what its annotations say of the parameters.
 

@@ -58,10 +58,9 @@ def learn_alike(
         facts = frame.state.facts.copy()
         facts.learn(one, Size.of(other))
         with suppress(Mismatch):
-            if _vanishes(call(facts), facts, given[1:]):
-                continue
-            frame.state.facts.learn(one, Size.of(other))
-            return True
+            if not _vanishes(call(facts), facts, given[1:]):
+                frame.state.facts.learn(one, Size.of(other))
+                return True
     return False
 
 

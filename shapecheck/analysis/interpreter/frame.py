@@ -15,6 +15,7 @@ from collections.abc import (
     Iterable,
     Iterator,
     Mapping,
+    MutableSequence,
     Sequence,
 )
 from contextlib import contextmanager
@@ -129,7 +130,7 @@ class Frame:
         *,
         function: Function | None = None,
         quiet: bool = False,
-        faults: list[Fault] | None = None,
+        faults: MutableSequence[Fault] | None = None,
         depth: int = 0,
         budget: Budget | None = None,
     ) -> None:

@@ -88,7 +88,7 @@ class ViewKind(Kind[ByName]):
         return UNKNOWN
 
     def has(self, frame: Frame, value: Value, held: ByName, name: str) -> bool | None:
-        return name in (*_TENSOR, *_NAMES) or _has(frame, name)
+        return name in _TENSOR or name in _NAMES or _has(frame, name)
 
     def _names(self, frame: Frame, held: ByName, name: str) -> Value:
         items = held.tensor.shape.known or frame.state.facts.shape(held.tensor.shape).known

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from mypy_extensions import mypyc_attr
+
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.blame import Blame
 from shapecheck.explain import Message
@@ -56,6 +58,7 @@ class Found(Exception):
     """Something goes wrong, and that is all that is asked for."""
 
 
+@mypyc_attr(native_class=False)  # a list
 class FirstOnly(list[Fault]):
     """Faults of which the first ends the run, by `Found`."""
 

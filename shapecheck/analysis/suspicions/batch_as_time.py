@@ -105,7 +105,7 @@ def _steps_first(frame: Frame, node: ast.expr, call: OpCall) -> _Layer | None:
     name = layer.cls.name.rpartition(".")[2]
     if name not in _LAYERS or is_batch_first(with_parts(layer.attrs)) is not False:
         return None
-    if (unpacked is None) is (name in (*RECURRENT, "MultiheadAttention")):
+    if (unpacked is None) is (name in RECURRENT or name == "MultiheadAttention"):
         return None
     return _Layer(name, frame.segment(source.func))
 

@@ -337,7 +337,8 @@ def fitting(call: Call, shape: Shape, part: Shape) -> Plan:
 def within(call: Call, shapes: Sequence[Shape]) -> tuple[Plan, ...] | None:
     """Return how shapes are laid on the one that has all their names; as they stand without one."""
     longest = max(shapes, key=lambda shape: len(shape.dims))
-    others = (item for shape in shapes for item in shape.dims if item not in (1, *longest.dims))
+    mine = {1, *longest.dims}
+    others = (item for shape in shapes for item in shape.dims if item not in mine)
     unnamed = any(isinstance(item, int) for shape in shapes for item in shape.dims if item != 1)
     if not any(map(unsure, shapes)) and (unnamed or any(others)):
         return (None,) * len(shapes)
