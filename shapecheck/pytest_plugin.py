@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from shapecheck.extras import is_installed, needs
+
 if TYPE_CHECKING:
     from shapecheck.record.hook import RecordingHook
     from shapecheck.runtime.decorate.hook import ImportHook
@@ -68,6 +70,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     if not asked:
         return
     packages = [name for given in asked for name in _packages(given, early_config.rootpath)]
+    if not is_installed("torch"):
+        raise pytest.UsageError(needs("--shapecheck", "torch"))
     from shapecheck.runtime.decorate.hook import install_import_hook
 
     try:

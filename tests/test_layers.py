@@ -42,6 +42,7 @@ LAYERS = {
                 "spec",
                 "dims",
                 "dtypes",
+                "extras",
                 "config",
                 "distributed",
                 "machine",

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 from shapecheck.cli._commands import CommandError, Commands
+from shapecheck.extras import is_installed, needs
 from shapecheck.record import RECORD
 
 _DESCRIPTION = """\
@@ -168,9 +169,10 @@ def _summarize(file: Path, options: Namespace) -> None:
     amount = in_words(sum(one.calls for one in found.values()), len(found))
     size = file.stat().st_size / 1e6
     place = f"of {' or '.join(options.package)}" if options.package else "below this folder"
-    text = (
-        f"{amount} in {shown} ({size:.1f} MB)"
-        if found
-        else f"{shown} holds no calls: no function {place} was imported and called"
-    )
+    if found:
+        text = f"{amount} in {shown} ({size:.1f} MB)"
+    elif is_installed("torch"):
+        text = f"{shown} holds no calls: no function {place} was imported and called"
+    else:
+        text = f"{shown} holds no calls: {needs('a program with tensors', 'torch')}"
     print(f"shapecheck record: {text}", file=sys.stderr)  # noqa: T201

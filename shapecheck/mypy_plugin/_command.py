@@ -8,6 +8,9 @@ one does, or none has to do with tensors), and what the codes are about:
 `{"checked": 3, "unread": 0, "blocked": false, "silent": 0, "codes": {"shape": "..."}}`; it is
 missing where mypy crashed or couldn't begin. The exit code is mypy's.
 
+Where torch isn't installed, mypy takes what is torch's for Any without a word, and one line on the
+standard error says so (see `_without_torch`).
+
 Three things that mypy refuses are seen to, the first two as long as the project doesn't configure
 them. Where two files have the same module name, they are checked one after the other. Where folders
 without an `__init__.py` give a file two names, or the name of a module of Python's own, files are
@@ -36,6 +39,7 @@ from mypy.fscache import FileSystemCache
 from mypy.main import process_options, run_build
 from mypy.util import hard_exit
 
+from shapecheck.mypy_plugin import _without_torch
 from shapecheck.project import grouping
 from shapecheck.project.relevance import functions_and_shapes
 
@@ -72,6 +76,8 @@ def run(arguments: list[str]) -> int:
     _check(arguments, None, FileSystemCache(), outcome)
     codes = {code.code: code.description for code in errorcodes.error_codes.values()}
     silent = 0 if outcome.says_shapes else outcome.functions
+    if outcome.is_torch_missing and outcome.imports_torch:
+        sys.stderr.write(f"{_without_torch.NOTICE}\n")
     counts = {"checked": outcome.checked, "unread": outcome.unread, "silent": silent}
     _say({**counts, "blocked": outcome.is_blocked, "codes": codes})
     return 2 if outcome.is_blocked else int(outcome.has_errors)
@@ -82,7 +88,8 @@ class _Outcome:
     """How many files mypy was given, whether it found an error, and whether one stopped it.
 
     `unread`: how many of them it couldn't read, where it was given the others. `functions`: how
-    many are in files that have to do with tensors. `said`: the lines that were passed on.
+    many are in files that have to do with tensors. `imports_torch`: one of them does, and
+    `is_torch_missing`: mypy doesn't find it. `said`: the lines that were passed on.
     """
 
     checked: int = 0
@@ -91,16 +98,19 @@ class _Outcome:
     says_shapes: bool = False
     has_errors: bool = False
     is_blocked: bool = False
+    imports_torch: bool = False
+    is_torch_missing: bool = False
     said: set[str] = field(default_factory=set)
 
     def look_at(self, sources: Iterable[BuildSource]) -> None:
-        """Take note of files that were checked: their functions, and whether one says a shape."""
+        """Take note of what files that were checked have to do with shapes and torch."""
         for source in sources:
             with suppress(OSError):
                 text = Path(source.path or "").read_text("utf-8", errors="replace")
                 functions, says_shape = functions_and_shapes(text)
                 self.functions += functions
                 self.says_shapes |= says_shape
+                self.imports_torch |= _without_torch.imports_torch(text)
 
 
 class _Held(io.StringIO):
@@ -133,6 +143,7 @@ def _check(
 ) -> None:
     """Run mypy over all that the arguments name, or `only` these paths of them."""
     found, options = _read(arguments, cache, warns=only is None)
+    outcome.is_torch_missing = _without_torch.is_missing(found, options, cache)
     may_name_by_path = options.namespace_packages and not options.explicit_package_bases
     named = [one for one in found if only is None or one.path in only]
     for sources in groups(_each_once(named, arguments)):
@@ -141,6 +152,8 @@ def _check(
         def build(these: list[BuildSource], without: Iterable[BuildSource] = ()) -> _Built:
             # mypy changes the options of a run while it goes on.
             options = _read(arguments, cache, warns=False)[1]
+            if outcome.is_torch_missing:
+                _without_torch.forgive(options)
             for one in without:
                 options.per_module_options.setdefault(one.module, {})["follow_imports"] = "skip"
             _, said, stops = run_build(these, options, cache, time.time(), held, held)  # noqa: B023

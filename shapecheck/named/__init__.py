@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
+import shapecheck.runtime  # noqa: F401 - says how to get torch where there is none
 from shapecheck.named import distributions
 from shapecheck.named.axes import (
     chunk,

@@ -13,7 +13,14 @@ from __future__ import annotations
 
 import re
 
-import torch
+from shapecheck.extras import needs
+
+try:
+    import torch
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise ModuleNotFoundError(needs("shapecheck at run time", "torch"), name="torch") from None
 
 
 def _check_torch(version: str) -> None:

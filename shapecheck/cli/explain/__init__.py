@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from shapecheck.cli._commands import CommandError, Commands, add_color_option, wants_color
+from shapecheck.extras import is_installed, needs
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -120,11 +121,15 @@ def _unknown(table: Table, asked: str) -> str:
     close = lookup.near_misses(table, asked)
     first, last = ", ".join(close[:-1]), "".join(close[-1:])
     hint = f"; did you mean {f'{first} or ' if first else ''}{last}?" if close else ""
-    return (
+    told = (
         f'nothing is known of "{asked}"{hint}\n'
         "What isn't known has an unknown shape, and is never an error; a signature file of your\n"
         "own can describe it.\n"
     )
+    named = lookup.library_names(asked)
+    if any(name.startswith("torch.") for name in named) and not is_installed("torch"):
+        told += f"{needs('what is told of names without a signature', 'torch')}\n"
+    return told
 
 
 def _print(lines: Iterator[Text], *, color: bool) -> None:

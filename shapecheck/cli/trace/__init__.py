@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from shapecheck.cli._commands import CommandError, Commands, add_color_option, wants_color
+from shapecheck.extras import is_installed, needs
 
 if TYPE_CHECKING:
     from shapecheck.runtime.tracing.model import Trace
@@ -101,6 +102,8 @@ def run(options: Namespace) -> int:
 
 def _traced(options: Namespace) -> Trace | None:
     """Run the forward pass; None where it fails, which is told."""
+    if not is_installed("torch"):
+        raise CommandError(needs("trace", "torch"))
     try:
         import torch
     except ImportError as error:

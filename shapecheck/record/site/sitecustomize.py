@@ -18,6 +18,14 @@ def _run_other() -> None:
 
 
 _run_other()
-from shapecheck.record.hook import start_from_environment  # noqa: E402 - after the other
-
-start_from_environment()
+try:
+    from shapecheck.record.hook import start_from_environment
+except ModuleNotFoundError as error:
+    if error.name != "shapecheck":
+        raise
+    sys.stderr.write(
+        f"shapecheck record: nothing is recorded of {sys.executable}, which has no shapecheck; "
+        "install torch-shapecheck there\n"
+    )
+else:
+    start_from_environment()
