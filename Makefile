@@ -22,7 +22,7 @@ TESTS_COMPILED := tests/test_compiled.py \
 ON_A_DEVICE := $(addprefix tests/,runtime named first_class systems mixups ops/patterns)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled conformance agreement originals bench soak corpus libraries same messages structure mutants fuzz edits planted annotated models posted clean
+.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled wheels torches conformance agreement originals bench soak corpus libraries same messages structure mutants fuzz edits planted annotated models posted clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,13 @@ test-compiled: compiled ## Run the tests of what is compiled against that wheel
 	cp -R $(BESIDE) $(COMPILED)
 	cd $(COMPILED) && PYTHONPATH=. SHAPECHECK_COMPILED=1 \
 		$(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) $(TESTS_COMPILED)
+
+wheels: $(INSTALLED) ## Build what is released into dist/, and try it where neither torch nor a compiler is (WHEELS_ARGS="--help")
+	$(BIN)/python release/wheels.py dist $(WHEELS_ARGS)
+
+# Each has a virtual environment of its own in build/, which the next run uses again.
+torches: $(INSTALLED) ## Run what runs at run time with the oldest torch, 2.13 and the newest: TORCHES="2.4.* 2.13.0 >=2.13"
+	$(BIN)/python release/torches.py $(TORCHES)
 
 conformance: $(INSTALLED) ## Judge the op rules by torch's own test database; writes docs/developers/conformance.md
 	PYTHONPATH=tests $(BIN)/python -m conformance.report

@@ -3,7 +3,7 @@
 `_lookup.c` and `_readings.c` in `shapecheck/runtime/naming`, where there is a compiler: without one
 everything works, and an op costs some microseconds more. And, where SHAPECHECK_COMPILE=1 asks for
 it, what the analysis spends its time in: mypyc makes C of the Python of these rooms. Everything
-works without that, too.
+works without that, too. SHAPECHECK_COMPILE=0 asks for pure Python, compiler or not.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from setuptools import Extension
 
 MODULE = "shapecheck/runtime/naming/_lookup"
+_ASKED = "SHAPECHECK_COMPILE"
 SOURCES = (f"{MODULE}.c", "shapecheck/runtime/naming/_readings.c")
 
 ROOMS = ("dtypes.py", "dims", "shapes", "ops", "signatures", "analysis")
@@ -52,6 +53,8 @@ class CompileHook(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and tell the wheel of the result: it is one for this platform then."""
+        if os.environ.get(_ASKED) == "0":
+            return
         made = compiled(Path(self.root))
         if made is None:
             self.app.display_warning(f"{MODULE} can't be compiled: shapecheck is pure Python")
@@ -75,7 +78,7 @@ class CompileHook(BuildHookInterface):
 
 def is_asked_for() -> bool:
     """Whether the rooms of the analysis are to be compiled, which takes minutes."""
-    return os.environ.get("SHAPECHECK_COMPILE") == "1"
+    return os.environ.get(_ASKED) == "1"
 
 
 def modules_to_compile(root: Path) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import os
 import re
 import tarfile
 import zipfile
@@ -97,6 +98,32 @@ def test_a_wheel_without_a_compiler_is_pure_python(
     assert made.endswith("-py3-none-any.whl")
     assert "shapecheck/runtime/naming/lookup.py" in names_in(Path(made))
     assert not [name for name in names_in(Path(made)) if name.endswith((".so", ".pyd"))]
+
+
+def test_a_wheel_is_pure_python_where_that_is_asked_for(
+    sdist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release has one for platforms that have no wheel of their own."""
+    monkeypatch.setenv("SHAPECHECK_COMPILE", "0")
+    (made,) = WheelBuilder(str(sdist)).build(directory=str(tmp_path), versions=["standard"])
+    assert made.endswith("-py3-none-any.whl")
+    assert not [name for name in names_in(Path(made)) if name.endswith((".so", ".pyd"))]
+
+
+def test_the_sdist_is_the_same_each_time_and_holds_nothing_built(
+    sdist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the last bit, whenever its files were written."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    (sdist / "shapecheck" / "runtime" / "naming" / "_lookup.cpython-311.so").write_bytes(b"built")
+    made = []
+    for number in range(2):
+        os.utime(sdist / "README.md", (number, number))
+        (path,) = SdistBuilder(str(sdist)).build(directory=str(tmp_path), versions=["standard"])
+        made.append(Path(path).read_bytes())
+    assert made[0] == made[1]
+    with tarfile.open(path) as archive:
+        assert not [name for name in archive.getnames() if name.endswith((".so", ".pyd", ".pyc"))]
 
 
 def test_the_changelog_tells_of_this_version() -> None:

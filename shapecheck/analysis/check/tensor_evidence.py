@@ -101,7 +101,7 @@ def shown(
         for name in _tensors_in(node, seen, told_by, names):
             meant = {one.meant(node) for one in others.get(name, ())} if name in others else {name}
             line = getattr(node, "lineno", 0)
-            found |= {one for one in meant if line <= made.get(one, math.inf)}
+            found |= {one for one in meant if one not in made or line <= made[one]}
     return (found & candidates) - never_tensors(function)
 
 
@@ -129,7 +129,7 @@ def _made_of_others(function: ast.AST, params: Set[str], seen: Seen) -> dict[str
                     name in params
                     and is_given
                     and is_known
-                    and name not in _handed_over(call, seen)
+                    and name not in set(_handed_over(call, seen))
                 ):
                     found[name] = min(line, found.get(name, line))
     return found

@@ -323,8 +323,8 @@ def _as_quotient(value: Value) -> _Quotient | None:
         case int() | Size():
             return value, 1
         case float() if math.isfinite(value):
-            above, below = value.as_integer_ratio()
-            return (above, below) if max(abs(above), below) <= _LARGEST_PART else None
+            over, under = value.as_integer_ratio()
+            return (over, under) if max(abs(over), under) <= _LARGEST_PART else None
         case Scalar(above=(int() | Size()) as above, below=below):
             return above, below
     return None

@@ -18,7 +18,7 @@ LAYER: Final = "(layer)"
 
 def is_sequential(cls: Class) -> bool:
     """Whether a class is derived from `nn.Sequential`."""
-    return SEQUENTIAL in library_ancestry(cls)
+    return SEQUENTIAL in set(library_ancestry(cls))
 
 
 def children(frame: Frame, held: Instance) -> list[tuple[str, Value]] | None:
