@@ -110,7 +110,7 @@ ROOMS = {
         "study",
     ),
     "runtime": (
-        "internals",
+        "internals folders",
         "errors settings",
         "source",
         "annotations",
@@ -136,7 +136,7 @@ ROOMS = {
         "annotate check coverage explain record strip trace",
         "init",
     ),
-    "record": ("rows ranks", "store", "watch", "hook", "script site"),
+    "record": ("rows ranks files", "store", "watch", "hook", "script site"),
 }
 LEVEL_OF = {
     package: {room: level for level, line in enumerate(lines) for room in line.split()}

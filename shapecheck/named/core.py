@@ -28,6 +28,7 @@ from shapecheck.ops import UNKNOWN, Call, Other
 from shapecheck.ops.saying import PYTHONS, said
 from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, kind_of
+from shapecheck.runtime.folders import lies_in
 from shapecheck.runtime.internals import DisableTorchFunction, transforming
 from shapecheck.runtime.naming import transforms
 from shapecheck.runtime.naming.arguments import tensors_in
@@ -277,14 +278,14 @@ def label_at(place: Place | None) -> str:
 def _spelled(place: Place | None) -> Spelled:
     """Return the operation as the user writes it, and the expressions of its operands."""
     frame, ours = sys._getframe(1), None
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+    while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
         frame, ours = frame.f_back, frame
     name = "" if ours is None else ours.f_code.co_name
     node = None if place is None else place.node
     if not isinstance(node, ast.Call):
         return syntax_of(node) or (name, [])
     given: list[tuple[str, ast.expr | None]] = [("argument", one) for one in node.args]
-    is_method = ours is not None and ours.f_code.co_filename in _METHODS
+    is_method = ours is not None and ours.f_code.co_filename.endswith(_METHODS)
     is_plain_method = False
     if name == _TORCHS and ours is not None:
         function = ours.f_locals["func"]
@@ -295,10 +296,10 @@ def _spelled(place: Place | None) -> Spelled:
     return name if is_plain_method else call_label(place, name), given
 
 
-_OURS: Final = str(Path(__file__).parent)
+_is_ours: Final = lies_in(str(Path(__file__).parent))
 _TORCHS: Final = "__torch_function__"
 """What torch calls where one of its functions, or a method of a plain tensor, is given a view."""
-_METHODS: Final = tuple(str(Path(__file__).with_name(f"{one}.py")) for one in ("methods", "tensor"))
+_METHODS: Final = tuple(f"{slash}{one}.py" for one in ("methods", "tensor") for slash in "/\\")
 
 
 def _error(refused: Mismatch, shapes: Sequence[Shape], place: Place | None) -> ShapeError:

@@ -102,7 +102,7 @@ def start(
     `errors`: the folder for the error that ends the process, where that is one of several.
     """
     global put_on, flush
-    named_from = Path(os.path.realpath(root)) if not packages else Path("/")
+    named_from = None if packages else Path(os.path.realpath(root))
     recorder = watch.Recorder(file, named_from, errors)
     put_on, flush = watch.watcher(recorder), recorder.flush
     hook = RecordingHook(Path(os.path.realpath(root)), packages)

@@ -20,6 +20,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
 
 from shapecheck.record import ranks
+from shapecheck.record.files import name_in_record
 from shapecheck.record.rows import MOST_ITEMS, fits
 from shapecheck.record.store import UNUSABLE, Key, RecordProblem, append, in_words
 
@@ -121,10 +122,11 @@ def _repeat(told: int, handler: Callable[..., None]) -> None:
 class Recorder:
     """What this process has seen and not yet written; `root` is what files are named from.
 
+    Without a root they are named from that of the disk.
     `errors` is a folder for the error that ends the process, where that is one of several.
     """
 
-    def __init__(self, path: Path, root: Path, errors: Path | None = None) -> None:
+    def __init__(self, path: Path, root: Path | None, errors: Path | None = None) -> None:
         self.path, self.root, self.errors = path, root, errors
         self._watched: list[Watched] = []
         self._by_code: dict[tuple[str, CodeType], Watched] = {}
@@ -197,7 +199,7 @@ class Recorder:
         """Return a function that does the same, and is watched."""
         code = function.__code__
         with contextlib.suppress(ValueError):
-            file = Path(code.co_filename).resolve().relative_to(self.root).as_posix()
+            file = name_in_record(Path(code.co_filename).resolve(), self.root)
             one = self._by_code.get((file, code))
             if one is None:  # a function in another one is made anew each time
                 one = Watched(Key(file, function.__qualname__, code.co_firstlineno), code)

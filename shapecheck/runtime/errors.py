@@ -16,6 +16,7 @@ from shapecheck import distributed
 from shapecheck.distributed import Rank
 from shapecheck.explain import Message
 from shapecheck.ops.saying import a_function, one_of_kind
+from shapecheck.runtime.folders import lies_in
 
 
 class ShapeError(TypeError):
@@ -205,7 +206,7 @@ def hide_frames() -> None:
             vars(module)["__tracebackhide__"] = hidden
 
 
-_OURS: Final = (f"{Path(__file__).parents[1]}{os.sep}", "<shapecheck")
+_is_ours: Final = lies_in(str(Path(__file__).parents[1]), also="<shapecheck")
 _warned: set[str] = set()
 
 
@@ -227,7 +228,7 @@ def own_fault(where: str, error: Exception) -> None:
             "please report it. SHAPECHECK_DEBUG=1 shows the traceback."
         )
         frame = sys._getframe(1)
-        while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+        while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
             frame = frame.f_back
         warnings.warn_explicit(text, RuntimeWarning, frame.f_code.co_filename, frame.f_lineno)
 

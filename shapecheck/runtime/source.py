@@ -8,7 +8,6 @@ import dis
 import importlib.util
 import inspect
 import linecache
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,13 +18,15 @@ from types import CodeType, FrameType, TracebackType
 from typing import Final
 
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, debugging, own_fault
+from shapecheck.runtime.folders import lies_in
 
 _OURS: Final = (
-    str(Path(__file__).parent) + os.sep,
-    *(str(Path(__file__).parents[1] / name) + os.sep for name in ("named", "record")),
-    "<shapecheck",
+    str(Path(__file__).parent),
+    *(str(Path(__file__).parents[1] / name) for name in ("named", "record")),
 )
-_STDLIB: Final = str(Path(ast.__file__).parent) + os.sep
+_GENERATED: Final = "<shapecheck"
+_is_ours: Final = lies_in(*_OURS, also=_GENERATED)
+_is_stdlib: Final = lies_in(str(Path(ast.__file__).parent))
 _SITES: Final = frozenset(("site-packages", "dist-packages"))
 
 
@@ -33,19 +34,14 @@ def _folders(library: str) -> Iterator[str]:
     """Yield where a library lies, which needn't be beside torch."""
     with contextlib.suppress(ImportError, ValueError):
         found = importlib.util.find_spec(library)
-        for folder in (found and found.submodule_search_locations) or ():
-            yield folder + os.sep
+        yield from (found and found.submodule_search_locations) or ()
 
 
 EINOPS: Final = tuple(_folders("einops"))
 """Where einops lies."""
-_NOT_THE_USERS: Final = (
-    *(
-        folder
-        for name in ("torch", "functorch", "einops", "einx", "opt_einsum", "fancy_einsum")
-        for folder in _folders(name)
-    ),
-    *_OURS,
+_LIBRARIES: Final = ("torch", "functorch", "einops", "einx", "opt_einsum", "fancy_einsum")
+_is_not_users: Final = lies_in(
+    *(folder for name in _LIBRARIES for folder in _folders(name)), *_OURS, also=_GENERATED
 )
 
 
@@ -136,9 +132,7 @@ def hands_all_on(code: CodeType, offset: int) -> bool:
 
 def is_installed(code: CodeType) -> bool:
     """Whether code is of a library that is installed, Python's own included."""
-    return code.co_filename.startswith(_STDLIB) or not _SITES.isdisjoint(
-        Path(code.co_filename).parts
-    )
+    return _is_stdlib(code.co_filename) or not _SITES.isdisjoint(Path(code.co_filename).parts)
 
 
 def users_frame(frame: FrameType | None) -> FrameType | None:
@@ -205,12 +199,12 @@ def _joined(entries: Iterable[TracebackType], ours: bool = False) -> TracebackTy
 
 def is_ours(code: CodeType) -> bool:
     """Whether code is shapecheck's own, written or generated."""
-    return code.co_filename.startswith(_OURS)
+    return _is_ours(code.co_filename)
 
 
 def is_users(code: CodeType) -> bool:
     """Whether code is neither ours nor of torch or another library of ops."""
-    return not code.co_filename.startswith(_NOT_THE_USERS)
+    return not _is_not_users(code.co_filename)
 
 
 def by_operator() -> bool:
@@ -220,7 +214,7 @@ def by_operator() -> bool:
         name = dis.opname[frame.f_code.co_code[max(frame.f_lasti, 0)]]
         if name != "BINARY_SUBSCR" and name.startswith(("BINARY_", "INPLACE_", "COMPARE_")):
             return True
-        if not frame.f_code.co_filename.startswith(_NOT_THE_USERS):
+        if not _is_not_users(frame.f_code.co_filename):
             return False
         frame = frame.f_back
     return False

@@ -42,6 +42,7 @@ from shapecheck.codemod.write.edit import Slot
 from shapecheck.codemod.write.naming import Names, category, named, proposals
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN, Value
+from shapecheck.record.files import is_named
 from shapecheck.record.store import Key, Recorded
 from shapecheck.shapes import Run, Shape, Tensor
 
@@ -105,9 +106,9 @@ class Proposer:
         patterns = re.findall(r"""["']([^"'\n]*->[^"'\n]*)["']""", file.text)
         self.code.update(*map(words, patterns))
         self.by_name: defaultdict[str, list[tuple[Key, Recorded]]] = defaultdict(list)
-        resolved = path.resolve().as_posix()
+        resolved = path.resolve()
         for key, seen in (settings.record or {}).items():
-            if resolved.endswith(f"/{key.file.lstrip('/')}"):
+            if is_named(resolved, key.file):
                 self.by_name[key.name].append((key, seen))
         self.waiting: set[tuple[str, int]] = set()
         self.apart: AbstractSet[str] = frozenset()

@@ -6,7 +6,6 @@ and `unpack` finds them by the same object, however that came to it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType
@@ -23,7 +22,7 @@ from shapecheck.runtime.naming.records import Record, record
 from shapecheck.runtime.naming.size_expressions import CallPlace
 from shapecheck.shapes import Tensor as Known
 
-_MODULE: Final = f"{os.sep}packing.py"
+_MODULE: Final = ("/packing.py", "\\packing.py")
 _RESHAPING: Final = "reshape"
 _PACKED: Final = 1024
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Final
 
+from shapecheck.runtime.folders import lies_in
 from shapecheck.runtime.naming.size_expressions import CallPlace
 from shapecheck.runtime.source import EINOPS
 
-_LAYERS: Final = tuple(f"{folder}layers{os.sep}" for folder in EINOPS)
+_is_of_einops: Final = lies_in(*EINOPS)
+_is_layer: Final = lies_in(*(str(Path(folder) / "layers") for folder in EINOPS))
 _SPLITTING: Final = "reshape"
 _ADDING: Final = "add_axes"
 
@@ -72,7 +74,7 @@ class Applied:
 
 def is_of_einops(code: CodeType) -> bool:
     """Whether code is of einops."""
-    return code.co_filename.startswith(EINOPS)
+    return _is_of_einops(code.co_filename)
 
 
 def applied(caller: FrameType) -> Applied | None:
@@ -87,7 +89,7 @@ def applied(caller: FrameType) -> Applied | None:
     if step == _SPLITTING and caller.f_locals.get("shape") is not inside.get("init_shapes"):
         return None
     frames = [*_of_einops(around)]
-    is_layer = any(one.f_code.co_filename.startswith(_LAYERS) for one in frames)
+    is_layer = any(_is_layer(one.f_code.co_filename) for one in frames)
     return Applied(recipe, step, lengths, None if is_layer else frames[-1].f_back)
 
 

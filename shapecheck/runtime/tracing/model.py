@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Trace(ModuleRecord):
             results = ", ".join(map(str, op.results))
             dtypes = ", ".join(dict.fromkeys(result.dtype for result in op.results))
             memory = memory_text(sum(result.allocated for result in op.results))
-            place = f"{op.file.rpartition('/')[2]}:{op.line}" if op.file else ""
+            place = f"{Path(op.file).name}:{op.line}" if op.file else ""
             operands = ", ".join(map(str, op.operands))
             table.add_row(op.module, op.name, operands, results, dtypes, memory, place)
         table.caption = (

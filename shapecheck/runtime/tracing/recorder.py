@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import linecache
-import os
 import sys
 import threading
 import types
@@ -27,6 +26,7 @@ from shapecheck.runtime.boundary import frames
 from shapecheck.runtime.decorate.following import followed
 from shapecheck.runtime.decorate.watching import checked, watch
 from shapecheck.runtime.errors import own_fault
+from shapecheck.runtime.folders import lies_in
 from shapecheck.runtime.internals import DisableTorchFunction, pop_mode, push_mode
 from shapecheck.runtime.naming import ops
 from shapecheck.runtime.naming.arguments import tensors_in
@@ -37,8 +37,8 @@ from shapecheck.runtime.source import is_users
 from shapecheck.runtime.tracing.model import ModuleRecord, OpRecord, TensorRecord, Trace
 
 P = ParamSpec("P")
-_PACKAGE: Final = str(Path(__file__).parents[2]) + os.sep
-_COMMANDS: Final = f"{_PACKAGE}cli{os.sep}"
+_is_ours: Final = lies_in(str(Path(__file__).parents[2]))
+_is_command: Final = lies_in(str(Path(__file__).parents[2] / "cli"))
 
 
 def trace(function: Callable[P, Any]) -> Callable[P, Trace]:
@@ -238,7 +238,7 @@ def _spelled(function: Any) -> str:
 
 def _is_outside(code: types.CodeType) -> bool:
     """Whether code isn't that of a command of ours, which runs a model that has no code itself."""
-    return not code.co_filename.startswith(_PACKAGE)
+    return not _is_ours(code.co_filename)
 
 
 def _line() -> tuple[str, int, str]:
@@ -248,7 +248,7 @@ def _line() -> tuple[str, int, str]:
     """
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and not (is_users(frame.f_code) and _is_outside(frame.f_code)):
-        frame = None if frame.f_code.co_filename.startswith(_COMMANDS) else frame.f_back
+        frame = None if _is_command(frame.f_code.co_filename) else frame.f_back
     if frame is None:
         return "", 0, ""
     file, line = frame.f_code.co_filename, frame.f_lineno
