@@ -45,7 +45,7 @@ _EPILOG: Final = """\
 the exit code is mypy's: 0 no errors, 1 errors, 2 it can't be checked (a syntax error, no such
 file, a crash). `# type: ignore[shape]` silences an error.
 """
-_FORMATS: Final = ("text", "json", "github", "sarif")
+_FORMATS: Final = ("text", "json", "github", "gitlab", "sarif")
 
 
 def register(commands: Commands) -> None:
@@ -69,7 +69,7 @@ def register(commands: Commands) -> None:
         choices=_FORMATS,
         default="text",
         help="text (default); json: a line for each error, with mypy's keys; github: workflow "
-        "commands; sarif: SARIF 2.1.0",
+        "commands; gitlab: a Code Quality report; sarif: SARIF 2.1.0",
     )
     parser.add_argument(
         "--only-shapes",

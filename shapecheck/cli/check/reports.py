@@ -21,7 +21,7 @@ class Report(Protocol):
 
 
 def new_report(output: str, stream: TextIO, *, color: bool) -> Report:
-    """Return the report of a format: `text`, `json`, `github` or `sarif`."""
+    """Return the report of a format: `text`, `json`, `github`, `gitlab` or `sarif`."""
     if output == "json":
         from shapecheck.cli.check.json_lines import JsonReport
 
@@ -30,6 +30,10 @@ def new_report(output: str, stream: TextIO, *, color: bool) -> Report:
         from shapecheck.cli.check.github import GithubReport
 
         return GithubReport(stream)
+    if output == "gitlab":
+        from shapecheck.cli.check.gitlab import GitlabReport
+
+        return GitlabReport(stream)
     if output == "sarif":
         from shapecheck.cli.check.sarif import SarifReport
 
