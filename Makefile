@@ -22,7 +22,7 @@ TESTS_COMPILED := tests/test_compiled.py \
 ON_A_DEVICE := $(addprefix tests/,runtime named first_class systems mixups ops/patterns)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled wheels torches conformance agreement originals bench soak corpus libraries same messages structure mutants fuzz edits planted annotated models posted clean
+.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled wheels torches conformance agreement originals bench soak corpus libraries same messages settings structure mutants fuzz edits planted annotated models posted clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,9 @@ same: $(INSTALLED) ## Compare what the working tree says of all programs with wh
 
 messages: $(INSTALLED) ## Write docs/messages.md anew, with what is said of common mistakes
 	PYTHONPATH=benchmarks $(BIN)/python -m messages.page
+
+settings: $(INSTALLED) ## Write the tables of docs/settings.md anew, where a setting or an argument has changed
+	$(BIN)/python benchmarks/settings_page.py
 
 structure: $(INSTALLED) ## Count circles of imports, ladders of isinstance and the like (STRUCTURE_ARGS="--help")
 	$(BIN)/python benchmarks/structure.py $(STRUCTURE_ARGS)

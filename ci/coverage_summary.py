@@ -43,7 +43,10 @@ def summary(head: dict[str, Any], base: dict[str, Any] | None) -> str:
     if base is None:
         return "\n".join(lines)
     change = difference(total, base["total"])
-    lines += ["", f"On the base branch: {share(base['total'])}. The change is {change:+.1f} points."]
+    lines += [
+        "",
+        f"On the base branch: {share(base['total'])}. The change is {change:+.1f} points.",
+    ]
     changed = [
         (difference(here, there), name, here, there)
         for name in head["files"].keys() | base["files"].keys()

@@ -28,6 +28,9 @@ else:
 
 _FILE_NAME: Final = "pyproject.toml"
 _REPOSITORY_ROOTS: Final = (".git", ".hg")
+_MEANT: Final = frozenset(("torch-shapecheck", "torch_shapecheck", "shape-check", "shape_check"))
+"""Sections that are nobody's, and that who installs us may take for ours."""
+
 _SHARED: Final = "SHAPECHECK_SHARED"
 _READ_ONLY: Final = "SHAPECHECK_SHARED_READONLY"
 
@@ -47,7 +50,7 @@ class Config:
     """The settings of one project; each has a default.
 
     `strict`: also report equations that an annotation doesn't promise.
-    `stubs`: absolute paths of the folders with signature files, in the order given.
+    `stubs`: folders with signature files of your own, in the order given; absolute paths here.
     `wrappers`: dotted names that stand for an annotation, such as `my_project.typing.Float`.
     `shared`: where the team keeps what was found, a URL or the absolute path of a folder; "" for
     nowhere. It has no say in what is found.
@@ -113,6 +116,9 @@ def load(path: Path | None) -> Config:
         )
     tool = document.get("tool", {})
     section = tool.get("shapecheck", {}) if isinstance(tool, dict) else {}
+    for name in _MEANT & tool.keys() if isinstance(tool, dict) else ():
+        message = f"unknown section [tool.{name}]; did you mean [tool.shapecheck]?"
+        raise ConfigError(message, path, _line_of(text, "", name))
     if not isinstance(section, dict):
         raise ConfigError(
             f"tool.shapecheck must be a section, not {_kind(section)}", path, _line_of(text, "")
@@ -203,16 +209,16 @@ def _kind(value: object) -> str:
     return "a section" if isinstance(value, dict) else "a date or time"
 
 
-def _line_of(text: str, key: str) -> int:
-    """Return the line where `key` is set, else that of the section, else 1."""
+def _line_of(text: str, key: str, name: str = "shapecheck") -> int:
+    """Return the line where `key` is set, else that of the section of our `name`, else 1."""
     section, inside = 1, False
     for number, line in enumerate(text.splitlines(), start=1):
         stripped = line.strip()
         if stripped.startswith("["):
-            inside = re.match(r"\[tool\.shapecheck[].]", stripped) is not None
+            inside = re.match(rf"\[tool\.{name}[].]", stripped) is not None
             section = number if inside else section
         elif inside and key and re.match(rf"[\"']?{re.escape(key)}[\"']?\s*=", stripped):
             return number
-        elif re.match(r"(?:tool\.)?shapecheck\s*[.=]", stripped):
+        elif re.match(rf"(?:tool\.)?{name}\s*[.=]", stripped):
             section = number
     return section

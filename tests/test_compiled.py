@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import os
 import pickle
 import sys
@@ -11,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from repository import ROOT
 
 import shapecheck
 from shapecheck.analysis import Options, Source, analyze_module
@@ -21,9 +24,72 @@ from shapecheck.engine import Engine
 PACKAGE = Path(shapecheck.__file__).parent
 ROOMS = ("dims", "shapes", "ops", "signatures", "analysis")
 
+RULES = "see docs/developers/compiled.md"
+LOOPS = (ast.For, ast.While, ast.FunctionDef, ast.Lambda)
+BUILTINS = frozenset(("list", "dict", "tuple", "str", "int", "set", "frozenset"))
+
 only_compiled = pytest.mark.skipif(
     "SHAPECHECK_COMPILED" not in os.environ, reason="the package isn't compiled here"
 )
+
+
+def trees() -> dict[str, ast.Module]:
+    """Return the syntax of each module that mypyc compiles, by its path."""
+    spec = importlib.util.spec_from_file_location("build_hook", ROOT / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    hook = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    paths: list[str] = hook.modules_to_compile(ROOT)
+    return {path: ast.parse((ROOT / path).read_text("utf-8")) for path in paths}
+
+
+def jumps(node: ast.AST, inside: bool = False) -> Iterator[int]:
+    """Yield the lines of what leaves a `with` or a `try` that has a `finally`, to go on a loop."""
+    for child in ast.iter_child_nodes(node):
+        if inside and isinstance(child, ast.Break | ast.Continue):
+            yield child.lineno
+        leaves = isinstance(child, ast.With) or (isinstance(child, ast.Try) and child.finalbody)
+        yield from jumps(child, not isinstance(child, LOOPS) and (inside or bool(leaves)))
+
+
+def test_nothing_is_written_that_mypyc_cannot_compile() -> None:
+    """The constructs at which it stops, found without it."""
+    found = []
+    for path, tree in trees().items():
+        found += [f"{path}:{line}: continue or break in a with" for line in jumps(tree)]
+        for node in ast.walk(tree):
+            match node:
+                case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Tuple(elts=items)]):
+                    if any(isinstance(item, ast.Starred) for item in items):
+                        found.append(f"{path}:{node.lineno}: a star in a membership test")
+                case ast.ClassDef(
+                    bases=[ast.Name(id=base) | ast.Subscript(value=ast.Name(id=base))]
+                ):
+                    marks = map(ast.unparse, node.decorator_list)
+                    if base in BUILTINS and not any("native_class=False" in one for one in marks):
+                        found.append(f"{path}:{node.lineno}: derived from {base}, and not marked")
+    assert not found, RULES
+
+
+def test_membership_is_not_asked_of_a_generator() -> None:
+    """A compiled one can't be asked."""
+    yielding = set()
+    for tree in trees().values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.returns is not None:
+                if ast.unparse(node.returns).startswith("Iterator["):
+                    yielding.add(node.name)
+    found = []
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            match node:
+                case ast.Compare(
+                    ops=[ast.In() | ast.NotIn()],
+                    comparators=[ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))],
+                ) if name in yielding - {"_decorators"}:  # two are called so, and one is a set
+                    found.append(f"{path}:{node.lineno}: in {name}(...)")
+    assert not found, RULES
 
 
 @only_compiled

@@ -213,6 +213,31 @@ def test_github(attention: Project) -> None:
     )
 
 
+def test_gitlab(attention: Project) -> None:
+    """A Code Quality report: each finding is known again by a fingerprint without its line."""
+    arguments = ("check", "attention.py", "--only-shapes", "--output", "gitlab")
+    done = attention.run(*arguments, module="shapecheck")
+    (issue,) = json.loads(done.stdout)
+    before = issue.pop("fingerprint")
+    assert issue == {
+        "description": '"@" can\'t multiply (batch query d) by (batch key d): the inner dimensions '
+        'are d (axis -1) and key (axis -2)\nleft operand "q" is (batch query d) since line 8\n'
+        'right operand "k" is (batch key d) since line 8\n'
+        '"k.transpose(-2, -1)" would give (batch query key)',
+        "check_name": "shape",
+        "severity": "major",
+        "location": {"path": "attention.py", "lines": {"begin": 10, "end": 10}},
+    }
+    twice = "    q @ k\n    return"
+    attention.write(
+        {"attention.py": ATTENTION.replace("\n\ndef", "\n\n\n\ndef").replace("    return", twice)}
+    )
+    done = attention.run(*arguments, module="shapecheck")
+    found = [one["fingerprint"] for one in json.loads(done.stdout)]
+    assert found[0] == before
+    assert len(set(found)) == 2
+
+
 def test_sarif(attention: Project) -> None:
     """The whole document. It is valid by the schema that it names."""
     (attention.folder / "a b").mkdir()

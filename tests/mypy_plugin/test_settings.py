@@ -70,6 +70,7 @@ def test_defaults(tmp_path: Path, text: str) -> None:
     ("text", "line", "message"),
     [
         ("[tool.shapecheck]\n\nstrct = true", 3, 'unknown key "strct" in [tool.shapecheck]; did you mean "strict"?'),
+        ("\n[tool.torch-shapecheck]\nstrict = true", 2, "unknown section [tool.torch-shapecheck]; did you mean [tool.shapecheck]?"),
         ("[tool.shapecheck]\ncolour = 1", 2, 'unknown key "colour" in [tool.shapecheck]; the keys are strict, stubs, wrappers, shared'),
         ('[tool.shapecheck]\n"strict" = 1', 2, "strict in [tool.shapecheck] must be true or false, not the number 1"),
         ('[tool.shapecheck]\nstrict = "no"', 2, 'strict in [tool.shapecheck] must be true or false, not the string "no"'),

@@ -113,7 +113,7 @@ def _keep_around(wrapper: Function, seen: set[Function]) -> None:
     seen.add(wrapper)
     home, names = wrapper.home, names_in(wrapper.node)
     while isinstance(home, Frame):
-        for name in names & home.state.vars.keys():
+        for name in names.intersection(home.state.vars):
             held = home.state.vars[name]
             content = home.state.container_of(held)
             if isinstance(held, Function):

@@ -153,7 +153,7 @@ def _hold_fields(frame: Frame, call: MethodCall[Instance]) -> None:
     which they are.
     """
     is_open = call.args or any(word.arg is None for word in call.node.keywords)
-    for name in defaults(call.held.cls) - call.held.attrs.keys():
+    for name in defaults(call.held.cls).difference(call.held.attrs):
         if is_open or name in call.kwargs:
             frame.state.set_attribute(call.owner, name, call.kwargs.get(name, UNKNOWN))
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import atexit
+import difflib
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import decode_source
-from types import CodeType, FunctionType, ModuleType, TracebackType
+from multiprocessing import parent_process
+from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from shapecheck.rewriting import rewrite
@@ -21,20 +24,27 @@ class ImportHook(MetaPathFinder):
     """The hook while it is installed; leaving its `with` block, or `uninstall()`, ends that.
 
     Modules that were imported meanwhile stay decorated. `packages` are the names that it was given,
-    `loaded` the modules that were decorated.
+    `loaded` the modules that were decorated. At the end of its `with` block or of the process it
+    warns, at the line of `frame`, of packages of which nothing was imported.
     """
 
-    def __init__(self, packages: tuple[str, ...], variables: bool = False) -> None:
+    def __init__(
+        self, packages: tuple[str, ...], variables: bool = False, frame: FrameType | None = None
+    ) -> None:
         self.packages = packages
         self.loaded: set[str] = set()
+        self._unmet = {package for package in packages if package not in sys.modules}
+        self._place = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
         self._decorator = (put_on_variables if variables else put_on).__name__
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find a module of the packages as Python would, to be decorated when it is loaded."""
-        if not self._covers(fullname):
+        met = {package for package in self.packages if _is_in(fullname, package)}
+        if not met:
             return None
+        self._unmet -= met
         for finder in sys.meta_path:
             if finder is self or not hasattr(finder, "find_spec"):
                 continue
@@ -47,13 +57,23 @@ class ImportHook(MetaPathFinder):
                 return spec
         return None
 
-    def _covers(self, name: str) -> bool:
-        return any(name == package or name.startswith(f"{package}.") for package in self.packages)
-
     def uninstall(self) -> None:
         """Stop decorating what is imported from now on."""
+        atexit.unregister(self.warn_of_unmet)
         if self in sys.meta_path:
             sys.meta_path.remove(self)
+
+    def warn_of_unmet(self) -> None:
+        """Warn of each package of which nothing was imported, as of one that is spelled wrongly."""
+        for package in sorted(self._unmet if parent_process() is None else ()):
+            known = {name.partition(".")[0] for name in sys.modules} - sys.stdlib_module_names
+            close = difflib.get_close_matches(package.partition(".")[0], sorted(known), n=1)
+            hint = f'; did you mean "{close[0]}"?' if close and close[0] != package else ""
+            text = (
+                f'install_import_hook("{package}") has checked nothing: no module of that name was '
+                f"imported after it{hint}"
+            )
+            warnings.warn_explicit(text, RuntimeWarning, *self._place)
 
     def __enter__(self) -> ImportHook:
         return self
@@ -65,6 +85,13 @@ class ImportHook(MetaPathFinder):
         traceback: TracebackType | None,
     ) -> None:
         self.uninstall()
+        if error is None:
+            self.warn_of_unmet()
+
+
+def _is_in(name: str, package: str) -> bool:
+    """Whether a module is one of a package, or the package itself."""
+    return name == package or name.startswith(f"{package}.")
 
 
 def install_import_hook(*packages: str, variables: bool = False) -> ImportHook:
@@ -77,7 +104,8 @@ def install_import_hook(*packages: str, variables: bool = False) -> ImportHook:
     hook stays until `uninstall()`. Only shapes are checked, where `@shapecheck` by itself checks
     all that a signature says. Functions that TorchScript or another compiler reads the source
     of (`@torch.jit.script`, `@triton.jit`) are left alone. With `variables=True` annotated local
-    variables are checked too. What was imported before isn't decorated: that is a RuntimeWarning.
+    variables are checked too. What was imported before isn't decorated: that is a RuntimeWarning,
+    as is, in the end, a name of which nothing was imported.
     Raises ValueError for what is no name of a module.
     """
     for package in packages:
@@ -92,8 +120,9 @@ def install_import_hook(*packages: str, variables: bool = False) -> ImportHook:
             )
     if not packages:
         raise ValueError("install_import_hook takes the names of one package or more")
-    hook = ImportHook(packages, variables)
+    hook = ImportHook(packages, variables, sys._getframe(1))
     sys.meta_path.insert(0, hook)
+    atexit.register(hook.warn_of_unmet)
     return hook
 
 

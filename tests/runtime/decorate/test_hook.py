@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from repository import ROOT
 
 from shapecheck import ShapeError, install_import_hook, pytest_plugin
 
@@ -161,9 +163,17 @@ def test_errors_point_into_the_module(models: Any) -> None:
 
 
 def test_other_packages_are_left_alone(package: str) -> None:
-    """The hook goes by whole names."""
-    with install_import_hook(package[:-1], "other"):
+    """The hook goes by whole names, and says which of those nothing has."""
+    with pytest.warns(RuntimeWarning) as caught, install_import_hook(package[:-1], "zzz.inner"):
         models = import_module(f"{package}.models")
+    told = [one for one in caught if one.category is RuntimeWarning]
+    begins = "install_import_hook("
+    ends = ") has checked nothing: no module of that name was imported after it"
+    assert sorted(str(one.message) for one in told) == [
+        f'{begins}"{package[:-1]}"{ends}; did you mean "{package}"?',
+        f'{begins}"zzz.inner"{ends}',
+    ]
+    assert {one.filename for one in told} == {__file__}
     assert models.Net()(torch.zeros(2, 3, 4)) is not None
     models.Batch(torch.zeros(2, 3), torch.zeros(4))
 
@@ -173,6 +183,40 @@ def test_the_hook_ends(package: str) -> None:
     install_import_hook(package).uninstall()
     models = import_module(f"{package}.models")
     models.Batch(torch.zeros(2, 3), torch.zeros(4))
+
+
+@pytest.mark.parametrize(
+    ("program", "line"),
+    [
+        ("hook = install_import_hook('hookd')\nimport hooked", 2),
+        ("hook = install_import_hook('hookd')\nimport hooked\nhook.uninstall()", 0),
+        ("hook = install_import_hook('hooked')\nimport hooked", 0),
+        ("with install_import_hook('hookd'):\n    import hooked", 2),
+        ("with install_import_hook('hookd'):\n    raise SystemExit", 0),
+    ],
+    ids=["process", "uninstalled", "met", "block", "raised"],
+)
+def test_a_program_is_told_of_a_hook_that_matches_nothing(
+    tmp_path: Path, program: str, line: int
+) -> None:
+    """At its end, at the line of the hook; not where the hook was met or ended before."""
+    (tmp_path / "hooked.py").write_text("")
+    (tmp_path / "main.py").write_text(f"from shapecheck import install_import_hook\n{program}\n")
+    done = subprocess.run(
+        [sys.executable, "main.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = (
+        f'main.py:{line}: RuntimeWarning: install_import_hook("hookd") has checked nothing: no '
+        'module of that name was imported after it; did you mean "hooked"?'
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("RuntimeWarning") == bool(line)
+    assert not line or said in done.stderr
 
 
 def test_too_late() -> None:
