@@ -25,6 +25,7 @@ assert spec.loader is not None
 coverage_summary = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(coverage_summary)
 
+needs_posix = pytest.mark.skipif(os.name == "nt", reason="the commands are scripts for sh")
 ACTION: Final = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 BASE: Final = "from torch import Tensor\n\n\ndef f(x: Tensor) -> Tensor:\n    return x.relu()\n"
 HEAD: Final = """\
@@ -96,6 +97,7 @@ def step(name: str, folder: Path, **variables: str) -> subprocess.CompletedProce
     )
 
 
+@needs_posix
 def test_the_action_annotates_and_keeps_what_was_found(clone: Path) -> None:
     """Its step goes on whatever is found, and hands the exit code on."""
     shared = clone.parent / "shared"
@@ -109,6 +111,7 @@ def test_the_action_annotates_and_keeps_what_was_found(clone: Path) -> None:
     assert [*shared.rglob("*")]
 
 
+@needs_posix
 @pytest.mark.parametrize("is_pull_request", [True, False])
 def test_the_action_compares_coverage_with_the_base_branch(
     clone: Path, is_pull_request: bool

@@ -18,6 +18,8 @@ import pytest
 from repository import ROOT
 from seeded_bugs import EXAMPLES, bugs
 
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="who may make links there is up to Windows")
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 LEFT_OUT: Final = ("torch", "torchgen", "functorch", "shapecheck")

@@ -574,3 +574,21 @@ def test_what_is_recorded_can_be_read(tmp_path: Path) -> None:
     }
     assert call.result == ["l", 9, ["torch.Tensor"] * 8]
     assert call.ints == {"self.small": -3}
+
+
+def test_a_python_without_shapecheck_says_so(tmp_path: Path) -> None:
+    """In one line, and runs what it was started for."""
+    site = ROOT / "shapecheck" / "record" / "site"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", "import sitecustomize; print('ran')"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "ran\n"
+    assert done.stderr == (
+        f"shapecheck record: nothing is recorded of {sys.executable}, which has no shapecheck; "
+        "install torch-shapecheck there\n"
+    )
