@@ -434,9 +434,10 @@ def optional(function: Function, seen: Seen) -> frozenset[str]:
     """
     handed: set[str] = set()
     for node in nodes_of(ast.Call, function.node):
-        match seen.values.get(node.func, UNKNOWN):
-            case (Function() as called) | Bound(function=Function() as called) as target:
-                handed |= _handed_to_optional(called, node, isinstance(target, Bound))
+        target = seen.values.get(node.func, UNKNOWN)
+        called = target.function if isinstance(target, Bound) else target
+        if isinstance(called, Function):
+            handed |= _handed_to_optional(called, node, isinstance(target, Bound))
     return _asked_for_none(function.node) | (handed - _looked_into(function.node))
 
 

@@ -409,8 +409,8 @@ def _field(
 def _bound(owner: Ref, value: Value) -> Value:
     """Return what a class has, as one of its instances gives it."""
     match value:
-        case Partial(function=Dotted(name="functools.partialmethod"), args=(method, *args)):
-            return Partial(method, (owner, *args), value.kwargs)
+        case Partial(function=Dotted(name="functools.partialmethod"), args=args) if args:
+            return Partial(args[0], (owner, *args[1:]), value.kwargs)
         case Function(owner=Class(), node=ast.FunctionDef(name=name)):
             return Bound(owner, name, value)
     return value
