@@ -15,13 +15,21 @@ from shapecheck.signatures import StubError
 class Analysis:
     """Analyses modules of one group, which see each other as they were the first time.
 
-    `store` has what was said of them before.
+    `store` has what was said of them before. Where it `stays` for edits to come, it is told to
+    `renew` what it sees.
     """
 
     def __init__(
-        self, modules: Modules, reader: Reader, options: Options, store: Store | None
+        self,
+        modules: Modules,
+        reader: Reader,
+        options: Options,
+        store: Store | None,
+        *,
+        stays: bool = False,
     ) -> None:
-        self._modules = modules
+        self.modules = modules
+        self._stays = stays
         self._reader = reader
         self._options = options
         self._store = store
@@ -69,10 +77,21 @@ class Analysis:
         except Exception as error:  # noqa: BLE001 - whatever it is, the other modules are checked
             return engine.without_parts(module.name, [failure(source, error)])
 
+    def renew(self, *, are_places_new: bool) -> None:
+        """See modules as the reader does now; find them again where they may lie elsewhere."""
+        if are_places_new:
+            self.modules.forget_places()
+        for engine in self._engines.values():
+            changed = engine.files.renew()
+            engine.renew(changed)
+            self._definers.forget(None if are_places_new else changed)
+
     def _engine(self, module: Module) -> Engine[Host]:
-        host = self._modules.host(module)
+        host = self.modules.host(module)
         if host not in self._engines:
-            self._engines[host] = Engine(host, self._options, self._store, counts=True)
+            self._engines[host] = Engine(
+                host, self._options, self._store, stays=self._stays, counts=not self._stays
+            )
         return self._engines[host]
 
     def _imports_tensors(self, module: Module, host: Host) -> bool:
@@ -80,7 +99,7 @@ class Analysis:
         names = self._definers.of(module, host)
         self._definers.consulted.update(names)
         for name in names:
-            known = self._modules.known(name)
+            known = self.modules.known(name)
             if known is None or is_library(known.path):
                 continue
             source = host.source(name)

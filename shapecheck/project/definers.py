@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shapecheck.analysis import Source
@@ -34,6 +34,11 @@ class Definers:
         self._bound: dict[str, _Bound] = {}
         self.consulted: set[str] = set()
         """The modules on whose text rests what `of` has last said, those that aren't there too."""
+
+    def forget(self, modules: Iterable[str] | None) -> None:
+        """Read some modules anew, or all."""
+        for name in [*self._bound] if modules is None else modules:
+            self._bound.pop(name, None)
 
     def of(self, module: Module, host: Host) -> list[str]:
         """Return the modules in which the names are defined that a module imports."""

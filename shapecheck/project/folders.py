@@ -28,6 +28,11 @@ class Folders:
             self._listed[folder] = found
         return found
 
+    def forget(self) -> None:
+        """List the folders anew."""
+        self._listed.clear()
+        self._stems.clear()
+
     def stems(self, folder: str) -> frozenset[str]:
         """Return the names in a folder, without their endings."""
         if folder not in self._stems:

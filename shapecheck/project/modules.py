@@ -78,6 +78,12 @@ class Modules:
                     found.append(other)
         return found
 
+    def forget_places(self) -> None:
+        """Look for all other modules anew: files may have come or gone."""
+        self._search.forget()
+        self.are_misnamed = self._search.shadows()
+        self._known = dict(self.given)
+
     def known(self, name: str) -> Module | None:
         """Return a module as mypy would load it; None for one that isn't there, or is skipped."""
         if name not in self._known:
@@ -176,6 +182,16 @@ class Host:
         """Return what is another text where the module's source or its path is."""
         source = self.source(module)
         return None if source is None else f"{self._reader.digest(source)} {source.path}"
+
+    def renew(self) -> set[str]:
+        """See all modules as the reader does now; return those that have changed, come or gone."""
+        changed = set()
+        for module, known in self._found.items():
+            found = self._find(module)
+            if found is not known and found != known:
+                changed.add(module)
+                self._found[module] = found
+        return changed
 
     def _find(self, module: str) -> Source | None:
         path = self._modules.path(module, self._looker)

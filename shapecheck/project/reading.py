@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -23,16 +24,29 @@ class UnreadableError(Exception):
 
 
 class Reader:
-    """Reads each file once, and hands out the same `Source` object for it again."""
+    """Reads each file once, and hands out the same `Source` object for it again.
 
-    def __init__(self, settings: Settings) -> None:
+    `texts` are what files are to be taken for, by their absolute paths: of those that are edited.
+    """
+
+    def __init__(self, settings: Settings, texts: Mapping[str, str] | None = None) -> None:
         self._settings = settings
+        self._texts = {} if texts is None else texts
         self._read: dict[str, Source | UnreadableError] = {}
         self._digests: dict[str, str] = {}
 
     def digest(self, source: Source) -> str:
         """Return what is another text for another content of a file that was read."""
         return self._digests[source.path]
+
+    def forget(self, paths: Iterable[str] | None) -> None:
+        """Read files anew: those with some absolute paths, or all."""
+        if paths is None:
+            self._read.clear()
+            return
+        left_out = set(paths)
+        for path in [path for path in self._read if os.path.abspath(path) in left_out]:  # noqa: PTH100
+            del self._read[path]
 
     def read(self, module: str, path: str) -> Source | None:
         """Return the text of a module, None where it can't be read."""
@@ -55,14 +69,19 @@ class Reader:
 
     def _new(self, module: str, path: str) -> Source | UnreadableError:
         try:
-            content = Path(path).read_bytes()
+            text = self._texts.get(os.path.abspath(path))  # noqa: PTH100
+            content = Path(path).read_bytes() if text is None else _encoded(text)
             shown = self._settings.display(path)
             self._digests[shown] = digest(content)
-            return Source(module, shown, decoded(content))
+            return Source(module, shown, decoded(content) if text is None else text)
         except OSError as error:
             return UnreadableError(f"Cannot read file: {os.strerror(error.errno or 0)}")
         except (UnicodeDecodeError, LookupError) as error:
             return UnreadableError(f"Cannot decode file: {error}")
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", errors="surrogatepass")
 
 
 def decoded(content: bytes) -> str:

@@ -71,6 +71,10 @@ class Search:
             self._found[module] = self._find(module)
         return self._found[module]
 
+    def forget(self) -> None:
+        """Look for each module anew."""
+        self._found.clear()
+
     def shadows(self) -> bool:
         """Whether a file of the user's has the name of a module that mypy can't do without."""
         return any(self._own_standard(name) is not None for name in CORE)
