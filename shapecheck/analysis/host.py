@@ -158,6 +158,38 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """A tensor as an editor shows it: where it stands, its shape `(b t)` and its dtype.
+
+    Each of them is "" where it isn't known. `since`: the line that gave a name its value. `binds`:
+    it is the name that is assigned there.
+    """
+
+    span: Span
+    shape: str
+    dtype: str
+    since: int | None = None
+    binds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OpCalled:
+    """Where something of a library is named, and how the library calls it: `torch.softmax`."""
+
+    span: Span
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What an editor shows of the part of a module that has some lines."""
+
+    lines: tuple[int, int]
+    shapes: tuple[Shown, ...] = ()
+    ops: tuple[OpCalled, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Body:
     """What is seen in the body of a function, or in a module's own code, which has no name.
 

@@ -28,6 +28,7 @@ _COMMANDS: Final = (
     "annotate",
     "record",
     "strip",
+    "lsp",
 )
 _COMPLETION_VARIABLE: Final = "_ARGCOMPLETE"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
 from shapecheck import analysis
-from shapecheck.analysis import NO_TENSORS, Coverage, Diagnostic, Host, Options, Source
+from shapecheck.analysis import NO_TENSORS, Coverage, Diagnostic, Host, Look, Options, Source
 from shapecheck.engine.records import (
     Grounds,
     Key,
@@ -42,8 +42,9 @@ class Engine(Generic[F]):
 
     `store` keeps it for other processes. What is said never depends on what was kept. Where the
     process `stays` for edits to come, an edit costs less and the process takes more memory. Where
-    it `counts`, records say what is known of tensors. `analysed` counts the parts of modules that
-    the analysis was asked of.
+    it `counts`, records say what is known of tensors. `before_part` is called before each part of a
+    module is checked; what it raises ends that, until somebody begins again. `analysed` counts the
+    parts of modules that the analysis was asked of.
     """
 
     def __init__(
@@ -54,13 +55,15 @@ class Engine(Generic[F]):
         *,
         stays: bool = False,
         counts: bool = False,
+        before_part: Callable[[], None] | None = None,
     ) -> None:
         self.files = files
         self.analysed = 0
         self._options = options
         self._store = store
-        self._stays, self._counts = stays, counts
+        self._stays, self._counts, self._before_part = stays, counts, before_part
         self._records: dict[str, ModuleRecord] = {}
+        self._looks: dict[tuple[str, str], tuple[tuple[int, int], Look]] = {}
         self._digests: dict[str, tuple[Source | None, dict[str, str]]] = {}
 
     def check(self, module: str) -> Sequence[Diagnostic]:
@@ -107,6 +110,23 @@ class Engine(Generic[F]):
         self._records[record.module] = record
         return True
 
+    def look(self, module: str, line: int) -> Look | None:
+        """Return what an editor shows of the part of a module that has a line.
+
+        What is outside of all functions is one part, too. None where nothing is to be analysed.
+        Raises what `check` does.
+        """
+        source = self.files.source(module)
+        if source is None or not analysis.mentions_tensors(source.text):
+            return None
+        checking = analysis.begin(source, self.files, self._options, stays=self._stays)
+        inside = (one for one in checking.parts if one.lines[0] <= line <= one.lines[1])
+        part = next(inside, checking.parts[-1])
+        known = self._looks.get((module, part.key))
+        if known is None or known[0] != part.lines:
+            known = self._looks[module, part.key] = part.lines, checking.look(part)
+        return known[1]
+
     def is_of_now(self, record: ModuleRecord) -> bool:
         """Whether a record is of all modules as they are now, to the letter."""
         return not self._changed(record)
@@ -142,6 +162,7 @@ class Engine(Generic[F]):
         if not modules:
             return
         analysis.renew(self.files, modules)
+        self._looks.clear()
         for name in modules:
             self._digests.pop(name, None)
 
@@ -201,6 +222,8 @@ class Engine(Generic[F]):
                     rests_on = _numbered(on, places, digests)
                     parts.append(replace(moved, rests_on=rests_on))
                     continue
+            if self._before_part is not None:
+                self._before_part()
             found = checking.check(part)
             self.analysed += 1
             spelled = checking.spelled(part.lines) if found.findings else ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from shapecheck.analysis import TEXT, Options, mentions_tensors
+from collections.abc import Callable, Collection
+
+from shapecheck.analysis import TEXT, Look, Options, mentions_tensors
 from shapecheck.engine import Engine, ModuleRecord, Store, Tally
 from shapecheck.project.definers import Definers
 from shapecheck.project.failures import failure, unreadable
@@ -27,9 +29,10 @@ class Analysis:
         store: Store | None,
         *,
         stays: bool = False,
+        before_part: Callable[[], None] | None = None,
     ) -> None:
         self.modules = modules
-        self._stays = stays
+        self._stays, self._before_part = stays, before_part
         self._reader = reader
         self._options = options
         self._store = store
@@ -77,20 +80,40 @@ class Analysis:
         except Exception as error:  # noqa: BLE001 - whatever it is, the other modules are checked
             return engine.without_parts(module.name, [failure(source, error)])
 
-    def renew(self, *, are_places_new: bool) -> None:
-        """See modules as the reader does now; find them again where they may lie elsewhere."""
+    def look(self, module: Module, line: int) -> Look | None:
+        """Return what an editor shows of the part of a module that has a line."""
+        return self._engine(module).look(module.name, line)
+
+    def read_for(self, module: Module) -> Collection[str]:
+        """Return the names of the modules that what is known of one rests on."""
+        record = self._engine(module).known(module.name)
+        return () if record is None else record.versions.keys()
+
+    def renew(self, *, are_places_new: bool) -> set[str]:
+        """See modules as the reader does now; find them again where they may lie elsewhere.
+
+        Returns those that have changed.
+        """
+        every = set[str]()
         if are_places_new:
             self.modules.forget_places()
         for engine in self._engines.values():
             changed = engine.files.renew()
             engine.renew(changed)
             self._definers.forget(None if are_places_new else changed)
+            every |= changed
+        return every
 
     def _engine(self, module: Module) -> Engine[Host]:
         host = self.modules.host(module)
         if host not in self._engines:
             self._engines[host] = Engine(
-                host, self._options, self._store, stays=self._stays, counts=not self._stays
+                host,
+                self._options,
+                self._store,
+                stays=self._stays,
+                counts=not self._stays,
+                before_part=self._before_part,
             )
         return self._engines[host]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -60,7 +60,7 @@ _Analyses: TypeAlias = dict[tuple[Target, ...], Analysis]
 class Tasks:
     """Finds the modules that settings name. Those that see each other share an analysis.
 
-    It is the same one as long as these are the same files. `stays`: see `Engine`.
+    It is the same one as long as these are the same files. `stays`, `before_part`: see `Engine`.
     """
 
     def __init__(
@@ -71,12 +71,13 @@ class Tasks:
         reader: Reader,
         *,
         stays: bool = False,
+        before_part: Callable[[], None] | None = None,
     ) -> None:
         self._settings = settings
         self._options = options
         self._store = store
         self._reader = reader
-        self._stays = stays
+        self._stays, self._before_part = stays, before_part
         self._folders = Folders()
         self._known: _Analyses = {}
 
@@ -97,13 +98,16 @@ class Tasks:
             tasks.setdefault((os.path.abspath(task.module.path), task.module.name), task)  # noqa: PTH100
         return list(tasks.values())
 
-    def renew(self, paths: Iterable[str] | None = None) -> None:
-        """See files as they are now: those with some paths, or all, with what lies in folders."""
+    def renew(self, paths: Iterable[str] | None = None) -> set[str]:
+        """See files as they are now: those with some paths, or all, with what lies in folders.
+
+        Returns the modules that have changed.
+        """
         self._reader.forget(paths)
         if paths is None:
             self._folders.forget()
-        for analysis in self._known.values():
-            analysis.renew(are_places_new=paths is None)
+        every = (one.renew(are_places_new=paths is None) for one in self._known.values())
+        return set[str]().union(*every)
 
     def _together(
         self,
@@ -120,7 +124,12 @@ class Tasks:
             if analysis is None:
                 modules = Modules(group, settings, self._folders, self._reader)
                 analysis = Analysis(
-                    modules, self._reader, self._options, self._store, stays=self._stays
+                    modules,
+                    self._reader,
+                    self._options,
+                    self._store,
+                    stays=self._stays,
+                    before_part=self._before_part,
                 )
             modules = analysis.modules
             can_name = settings.namespace_packages and not settings.explicit_package_bases

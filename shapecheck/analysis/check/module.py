@@ -12,10 +12,17 @@ from typing import Final, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from shapecheck.analysis import kinds, library, suspicions
-from shapecheck.analysis.check.parts import Part, check, check_counting, parts_of
+from shapecheck.analysis.check.parts import (
+    Part,
+    check,
+    check_counting,
+    check_watched,
+    parts_of,
+)
 from shapecheck.analysis.check.symbolic import forget_changing
+from shapecheck.analysis.coverage.showing import Showing
 from shapecheck.analysis.findings import Findings, Lines, merged
-from shapecheck.analysis.host import Coverage, Diagnostic, Host, Options, Source, Tracing
+from shapecheck.analysis.host import Coverage, Diagnostic, Host, Look, Options, Source, Tracing
 from shapecheck.analysis.interpreter import calls, decorators, expressions, statements
 from shapecheck.analysis.interpreter.budget import BudgetExceeded
 from shapecheck.analysis.interpreter.frame import Frame
@@ -150,6 +157,12 @@ class Checking:
                     rests_on[one, EXISTENCE] = digest_of(self._host.source(one), EXISTENCE)
         self._asked.update(dict.fromkeys(name for name, _ in rests_on))
         return Checked(findings, rests_on, covered)
+
+    @without_collecting
+    def look(self, part: Part) -> Look:
+        """Return what an editor shows of one of the parts."""
+        watcher = Showing(self._module)
+        return watcher.look(part.lines, check_watched(self._module, part, watcher).groups)
 
     def spelled(self, lines: Lines) -> str:
         """Return a digest of some lines as they are spelled."""
