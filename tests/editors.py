@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
+from pygls.protocol import default_converter
 from pytest_lsp import client_capabilities
 from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, LanguageClient, register_lsp_features
-from pygls.protocol import default_converter
-
 from repository import ROOT
 
 PATIENCE = 120

@@ -188,6 +188,11 @@ class Look:
     shapes: tuple[Shown, ...] = ()
     ops: tuple[OpCalled, ...] = ()
 
+    @property
+    def end(self) -> int:
+        """The last of its lines; 0 where it is what is outside of all functions."""
+        return self.lines[1]
+
 
 @dataclass(frozen=True, slots=True)
 class Body:

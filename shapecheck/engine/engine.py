@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from shapecheck import analysis
 from shapecheck.analysis import NO_TENSORS, Coverage, Diagnostic, Host, Look, Options, Source
@@ -18,6 +18,9 @@ from shapecheck.engine.records import (
     numbers,
 )
 from shapecheck.engine.store import Store
+
+if TYPE_CHECKING:
+    from shapecheck.analysis.check.module import Checking
 
 
 class Files(Host, Protocol):
@@ -63,7 +66,8 @@ class Engine(Generic[F]):
         self._store = store
         self._stays, self._counts, self._before_part = stays, counts, before_part
         self._records: dict[str, ModuleRecord] = {}
-        self._looks: dict[tuple[str, str], tuple[tuple[int, int], Look]] = {}
+        self._looks: dict[tuple[str, str], Look] = {}
+        self._lookings: dict[str, Checking] = {}
         self._digests: dict[str, tuple[Source | None, dict[str, str]]] = {}
 
     def check(self, module: str) -> Sequence[Diagnostic]:
@@ -119,13 +123,15 @@ class Engine(Generic[F]):
         source = self.files.source(module)
         if source is None or not analysis.mentions_tensors(source.text):
             return None
-        checking = analysis.begin(source, self.files, self._options, stays=self._stays)
+        checking = self._lookings.get(module)
+        if checking is None:
+            checking = analysis.begin(source, self.files, self._options, stays=self._stays)
+            self._lookings[module] = checking
         inside = (one for one in checking.parts if one.lines[0] <= line <= one.lines[1])
         part = next(inside, checking.parts[-1])
-        known = self._looks.get((module, part.key))
-        if known is None or known[0] != part.lines:
-            known = self._looks[module, part.key] = part.lines, checking.look(part)
-        return known[1]
+        if (module, part.key) not in self._looks:
+            self._looks[module, part.key] = checking.look(part)
+        return self._looks[module, part.key]
 
     def is_of_now(self, record: ModuleRecord) -> bool:
         """Whether a record is of all modules as they are now, to the letter."""
@@ -163,6 +169,7 @@ class Engine(Generic[F]):
             return
         analysis.renew(self.files, modules)
         self._looks.clear()
+        self._lookings.clear()
         for name in modules:
             self._digests.pop(name, None)
 

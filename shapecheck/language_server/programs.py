@@ -188,7 +188,7 @@ class Program:
         name = "" if task is None else task.module.name
         found = imports.perhaps(text, name, is_package=Path(path).stem == "__init__")
         if found is None:
-            tree = _parsed(text)
+            tree = parsed_text(text)
             found = (
                 []
                 if tree is None
@@ -324,10 +324,11 @@ def span_of(finding: Finding) -> Span:
 
 
 def _is_python(text: str) -> bool:
-    return _parsed(text) is not None
+    return parsed_text(text) is not None
 
 
-def _parsed(text: str) -> ast.Module | None:
+def parsed_text(text: str) -> ast.Module | None:
+    """Return the tree of a text; None where it isn't Python."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

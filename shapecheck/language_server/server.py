@@ -13,11 +13,13 @@ from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcRequestCancelled
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcRequestCancelled
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from shapecheck import __version__
+from shapecheck.language_server import actions, completion, hover, inlay_hints, navigation
+from shapecheck.language_server.navigation import RefusedError
 from shapecheck.language_server.programs import CONFIGURATION
 from shapecheck.language_server.settings import ServerSettings
 from shapecheck.language_server.worker import Urgency, Worker
@@ -56,7 +58,7 @@ class Server(LanguageServer):
         shown = documents and documents.publish_diagnostics
         self.shapes = Workspace(
             paths,
-            self.workspace.position_encoding,
+            self.workspace.position_encoding or types.PositionEncodingKind.Utf16,
             has_related=bool(shown and shown.related_information),
             before_part=self.worker.give_way,
         )
@@ -77,6 +79,8 @@ class Server(LanguageServer):
             return await asyncio.wrap_future(self.worker.submit(Urgency.QUESTION, answer))
         except (asyncio.CancelledError, JsonRpcRequestCancelled):
             raise
+        except RefusedError as error:
+            raise JsonRpcInvalidParams(str(error)) from None
         except Exception as error:  # noqa: BLE001 - whatever it is, the editor goes on
             self.failed(error)
             return otherwise
@@ -174,6 +178,10 @@ class Server(LanguageServer):
 
         return guarded
 
+    def say(self, message: str) -> None:
+        """Show a message that needs no answer."""
+        self.window_show_message(types.ShowMessageParams(types.MessageType.Info, message))
+
     def failed(self, error: Exception) -> None:
         """Log a defect of our own, with the request to report it."""
         lines = "".join(traceback.format_exception(error)).rstrip()
@@ -186,7 +194,8 @@ class Server(LanguageServer):
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log what goes wrong in the protocol; nothing of it is a message that one has to close."""
-        self.failed(error)
+        if not isinstance(error, JsonRpcException):  # an answer by itself
+            self.failed(error)
 
 
 class _Progress:
@@ -279,6 +288,8 @@ def new_server() -> Server:
         for uri in server.shapes.documents:
             server.edited(uri, delay=0)
 
+    _answer_questions(server)
+
     @server.command(RESTART)
     async def restart(*_: Any) -> None:
         server.do(server.shapes.restart)
@@ -286,6 +297,78 @@ def new_server() -> Server:
             server.edited(uri, delay=0)
 
     return server
+
+
+def _answer_questions(server: Server) -> None:
+    """Register what answers questions about a place in a document."""
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hovered(params: types.HoverParams) -> types.Hover | None:
+        if not server.shapes.settings.hover:
+            return None
+        uri, position = params.text_document.uri, params.position
+        return await server.ask(uri, lambda view: hover.hover(view, position), None)
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    async def hinted(params: types.InlayHintParams) -> list[types.InlayHint]:
+        settings = server.shapes.settings.inlayHints
+        lines = params.range.start.line + 1, params.range.end.line + 1
+        uri = params.text_document.uri
+        return await server.ask(
+            uri, lambda view: inlay_hints.inlay_hints(view, lines, settings), []
+        )
+
+    @server.feature(
+        types.TEXT_DOCUMENT_COMPLETION,
+        types.CompletionOptions(trigger_characters=['"', "'", " "]),
+    )
+    async def completed(params: types.CompletionParams) -> list[types.CompletionItem]:
+        uri, position = params.text_document.uri, params.position
+        return await server.ask(uri, lambda view: completion.completion(view, position), [])
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    async def defined(params: types.DefinitionParams) -> list[types.Location]:
+        uri, position = params.text_document.uri, params.position
+        return await server.ask(uri, lambda view: navigation.definition(view, position), [])
+
+    @server.feature(types.TEXT_DOCUMENT_REFERENCES)
+    async def referred(params: types.ReferenceParams) -> list[types.Location]:
+        uri, position = params.text_document.uri, params.position
+        return await server.ask(uri, lambda view: navigation.references(view, position), [])
+
+    @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
+    async def preparing(params: types.PrepareRenameParams) -> types.PrepareRenameResult | None:
+        uri, position = params.text_document.uri, params.position
+        return await server.ask(uri, lambda view: navigation.prepare_rename(view, position), None)
+
+    @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
+    async def renamed(params: types.RenameParams) -> types.WorkspaceEdit | None:
+        uri, position, name = params.text_document.uri, params.position, params.new_name
+        return await server.ask(uri, lambda view: navigation.rename(view, position, name), None)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(
+            [types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite],
+            resolve_provider=True,
+        ),
+    )
+    async def acted(params: types.CodeActionParams) -> list[types.CodeAction]:
+        uri = params.text_document.uri
+        return await server.ask(
+            uri, lambda view: actions.actions(view, params.range, params.context), []
+        )
+
+    @server.feature(types.CODE_ACTION_RESOLVE)
+    async def resolved(action: types.CodeAction) -> types.CodeAction:
+        if isinstance(action.data, dict):
+            uri, (first, last) = action.data["uri"], action.data["lines"]
+            action.edit = await server.ask(
+                uri, lambda view: actions.annotated(view, (first, last)), None
+            )
+            if action.edit is None:
+                server.say("shapecheck finds nothing to annotate there")
+        return action
 
 
 async def _settings(server: Server, told: object) -> ServerSettings:

@@ -23,8 +23,8 @@ class ServerSettings:
     """The settings of the server.
 
     `diagnostics`: of files that are `open`, or of all in the `workspace`. `suspicions`: whether
-    what can't be proved is told. `hover`: whether shapes are shown under the mouse. `debounce`: for how
-    many milliseconds nothing is typed before a text is checked.
+    what can't be proved is told. `hover`: whether shapes are shown under the mouse. `debounce`: for
+    how many milliseconds nothing is typed before a text is checked.
     """
 
     diagnostics: str = OPEN

@@ -12,9 +12,10 @@ from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
 from shapecheck.analysis import Look, Span
+from shapecheck.language_server.annotation_texts import DimensionTexts, texts_in
 from shapecheck.language_server.diagnostics import diagnostic
 from shapecheck.language_server.documents import Text
-from shapecheck.language_server.programs import Program, Programs
+from shapecheck.language_server.programs import Program, Programs, parsed_text
 from shapecheck.language_server.settings import WORKSPACE, ServerSettings
 from shapecheck.language_server.shifts import Shift
 from shapecheck.project.findings import Finding
@@ -40,12 +41,16 @@ class Said:
 
 
 class View:
-    """A document as it is now, and what is known of the last version of it that was Python."""
+    """A document as it is now, and what is known of the last version of it that was Python.
+
+    `tried` is what has come of what notes propose.
+    """
 
     def __init__(self, program: Program, document: Document) -> None:
         self.program, self.document = program, document
         self.text = document.text
         self.uri, self.path = document.uri, document.path
+        self.tried: dict[tuple[Finding, str], object] = {}
 
     @cached_property
     def known(self) -> Text:
@@ -56,8 +61,25 @@ class View:
         return Text.of(source.text, self.text.encoding)
 
     @cached_property
+    def dimensions(self) -> DimensionTexts:
+        """The dimension names in the text; none where it isn't Python."""
+        if self.known is not self.text:
+            return DimensionTexts((), {})
+        tree = parsed_text(self.text.text)
+        return DimensionTexts((), {}) if tree is None else texts_in(tree, self.text.lines)
+
+    @cached_property
     def _shift(self) -> Shift:
         return Shift.of(self.known.lines, self.text.lines)
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the text is what lies on the disk."""
+        try:
+            with Path(self.path).open(encoding="utf-8", newline="") as file:
+                return file.read() == self.text.text
+        except (OSError, UnicodeDecodeError):
+            return False
 
     def look(self, line: int) -> Look | None:
         """Return what is known around a line: of where all stands in the text as it is now."""
@@ -106,6 +128,7 @@ class Workspace:
         self._programs = Programs(folders, before_part)
         self._encoding, self._has_related = encoding, has_related
         self._taken: dict[str, Document] = {}
+        self._views: dict[str, View] = {}
 
     # As the editor tells it ----------------------------------------------------------------------
 
@@ -133,6 +156,8 @@ class Workspace:
     def take(self, uri: str) -> None:
         """See a document as the editor has it now."""
         document, before = self.documents.get(uri), self._taken.get(uri)
+        if document is not before:
+            self._views.pop(uri, None)
         if document is None:
             if before is not None:
                 del self._taken[uri]
@@ -144,7 +169,9 @@ class Workspace:
     def view(self, uri: str) -> View | None:
         """Return a document that is open, to ask of it."""
         document = self._taken.get(uri)
-        return None if document is None else View(self._programs.of(document.path), document)
+        if uri not in self._views and document is not None:
+            self._views[uri] = View(self._programs.of(document.path), document)
+        return self._views.get(uri)
 
     def said(self, uri: str) -> Said:
         """Return what is said of a document, or of a file that isn't open."""
@@ -190,12 +217,14 @@ class Workspace:
 
     def look_at_disk(self, *, are_settings_new: bool = False) -> None:
         """See what has changed on the disk; where settings have, begin anew."""
+        self._views.clear()
         for program in self._programs.every().values():
             program.look_at_disk(are_settings_new=are_settings_new)
 
     def restart(self) -> None:
         """Forget all that is known."""
         self._programs = self._programs.anew()
+        self._views.clear()
         for document in self._taken.values():
             self._programs.of(document.path).edit(document.path, document.text.text)
 

@@ -9,7 +9,6 @@ import pytest
 pytest.importorskip("pygls")
 pytest.importorskip("pytest_lsp")
 
-from lsprotocol import types
 
 from editors import HEAD, Editor, edit
 

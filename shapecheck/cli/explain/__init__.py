@@ -74,6 +74,19 @@ def run(options: Namespace) -> int:
     return 0
 
 
+def told_of(name: str, stubs: tuple[str, ...]) -> list[str] | None:
+    """Return what is known of an op, in plain lines and without its example; None for nothing.
+
+    `name` is dotted, and `stubs` are the folders of the project's signature files.
+    """
+    from shapecheck.cli.explain import lookup
+    from shapecheck.signatures import table
+
+    every = table(stubs)
+    found = lookup.find(every, name)
+    return [line.plain for line in _known(every, found)] if found else None
+
+
 def _table() -> Table:
     """Return the table of signatures, those of the project included."""
     from shapecheck.cli._settings import settings
@@ -172,9 +185,29 @@ def _lines_of(thing: Thing) -> Iterator[Text]:
 def _lines(table: Table, found: list[Op]) -> Iterator[Text]:
     from rich.text import Text
 
-    from shapecheck.cli.explain import forms
     from shapecheck.cli.explain.examples import examples_of
     from shapecheck.cli.explain.lookup import siblings
+
+    op = found[0]
+    yield from _known(table, found)
+    yield from _all_of(examples_of(table, op))
+    for title, names in (
+        ("the same signature", op.others),
+        ("other ops of this name", tuple(siblings(table, found))),
+    ):
+        public = [name for name in names if not _is_private(name)]
+        if public:
+            left = len(public) - _MOST_OTHERS
+            listed = ", ".join(public[:_MOST_OTHERS]) + (f", and {left} more" if left > 0 else "")
+            yield Text()
+            yield Text(f"{title}: ", style="bold").append(listed, style="default")
+
+
+def _known(table: Table, found: list[Op]) -> Iterator[Text]:
+    """Yield the signatures of an op, what is in them, and what decides."""
+    from rich.text import Text
+
+    from shapecheck.cli.explain import forms
 
     op = found[0]
     for name in (name for definition in op.definitions for name in definition.names):
@@ -196,17 +229,6 @@ def _lines(table: Table, found: list[Op]) -> Iterator[Text]:
     if op.is_class and len(texts) == 1:
         yield Text("  an object that is no tensor: it has no shape")
     yield Text(f"  stated in {', '.join(_places(op.definitions))}", style="dim")
-    yield from _all_of(examples_of(table, op))
-    for title, names in (
-        ("the same signature", op.others),
-        ("other ops of this name", tuple(siblings(table, found))),
-    ):
-        public = [name for name in names if not _is_private(name)]
-        if public:
-            left = len(public) - _MOST_OTHERS
-            listed = ", ".join(public[:_MOST_OTHERS]) + (f", and {left} more" if left > 0 else "")
-            yield Text()
-            yield Text(f"{title}: ", style="bold").append(listed, style="default")
 
 
 def _wrapped(text: str) -> list[str]:

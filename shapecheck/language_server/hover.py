@@ -1,0 +1,106 @@
+"""What is shown under the mouse: the shape of an expression, where its names are from, its op."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final, TypeVar
+
+from lsprotocol import types
+
+from shapecheck.analysis import Look, OpCalled, Shown, Span
+from shapecheck.language_server.annotation_texts import NAME, DimensionTexts, Mention
+from shapecheck.language_server.workspace import View
+
+_LONGEST: Final = 60
+_Placed = TypeVar("_Placed", Shown, OpCalled)
+
+
+def hover(view: View, position: types.Position) -> types.Hover | None:
+    """Return what is known of what stands at a position."""
+    line, column = view.place(position)
+    mention = view.dimensions.at(line, column)
+    if mention is not None:
+        return _shown(view, mention.span, _dimension(view.dimensions, mention))
+    look = view.look(line)
+    if look is None:
+        return None
+    shape = _innermost(look.shapes, line, column)
+    op = _innermost(look.ops, line, column)
+    parts: list[str] = []
+    if shape is not None:
+        parts += _shape(view, look, shape)
+    told = None if op is None else about(op.name, view.program.options.stubs)
+    if told:
+        parts.append(told)
+    place = shape or op
+    return _shown(view, place.span, parts) if parts and place is not None else None
+
+
+def _shown(view: View, span: Span, parts: Iterable[str]) -> types.Hover:
+    content = types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(parts))
+    return types.Hover(content, view.range(span))
+
+
+def _innermost(some: Iterable[_Placed], line: int, column: int) -> _Placed | None:
+    """Return the smallest of some that has a place in it."""
+    around = [one for one in some if _has(one.span, line, column)]
+    return min(around, key=lambda one: _size(one.span), default=None)
+
+
+def _has(span: Span, line: int, column: int) -> bool:
+    return (span.line, span.column) <= (line, column) <= (span.end_line, span.end_column)
+
+
+def _size(span: Span) -> tuple[int, int]:
+    return span.end_line - span.line, span.end_column - span.column
+
+
+def _shape(view: View, look: Look, shown: Shown) -> Iterator[str]:
+    """Yield the shape of an expression, since when it has it, and where its names are from."""
+    written = " ".join(view.text.cut(shown.span).split())
+    if len(written) > _LONGEST:
+        written = f"{written[:_LONGEST]}…"
+    said = " ".join(filter(None, (shown.shape or "of a shape that isn't known", shown.dtype)))
+    yield f"```text\n{written}: {said}\n```"
+    notes = []
+    if shown.since is not None and not shown.binds:
+        notes.append(f"since line {shown.since}")
+    names = dict.fromkeys(NAME.findall(shown.shape))
+    for name in names:
+        origin = _origin(view.dimensions, look, name)
+        if origin is not None:
+            notes.append(f"`{name}`: {origin}")
+    if notes:
+        yield "\n".join(f"- {note}" for note in notes)
+
+
+def _origin(dimensions: DimensionTexts, look: Look, name: str) -> str | None:
+    """Return where a dimension got its name from, in the function at hand."""
+    first, last = look.lines
+    for one in dimensions.mentions:
+        if one.name == name and first <= one.span.line <= last:
+            return f"{one.place}, line {one.span.line}"
+    if name in dimensions.objects:
+        return f"the dimension of line {dimensions.objects[name].line}"
+    return None
+
+
+def _dimension(dimensions: DimensionTexts, mention: Mention) -> Iterator[str]:
+    """Yield what a dimension name in an annotation stands for, and where else it does."""
+    home = dimensions.home(mention)
+    name = getattr(home, "name", "")
+    yield f"```text\n{mention.name}: a dimension{f' of {name}' if name else ''}\n```"
+    places = dict.fromkeys(f"{one.place}, line {one.span.line}" for one in dimensions.same(mention))
+    if mention.name in dimensions.objects:
+        yield f"- the variable of line {dimensions.objects[mention.name].line}"
+    yield "\n".join(f"- {place}" for place in places)
+
+
+@lru_cache(maxsize=256)
+def about(name: str, stubs: tuple[str, ...]) -> str:
+    """Return what is known of an op: its signature, and what decides, as `explain` tells it."""
+    from shapecheck.cli.explain import told_of
+
+    lines = told_of(name, stubs)
+    return "" if lines is None else "```text\n" + "\n".join(lines).strip() + "\n```"
