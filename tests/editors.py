@@ -16,7 +16,7 @@ from pytest_lsp import client_capabilities
 from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, LanguageClient, register_lsp_features
 from repository import ROOT
 
-PATIENCE = 120
+PATIENCE = 12
 HEAD = "import torch\nfrom shapecheck import Float\nfrom torch import Tensor\n\n"
 
 

@@ -62,6 +62,7 @@ class Program:
         self._broken: dict[str, str] = {}
         self._found: dict[Task, list[Finding]] = {}
         self._stale: set[Task] = set()
+        self._has_other_imports = False
         self._begin()
 
     def _begin(self) -> None:
@@ -97,6 +98,7 @@ class Program:
 
     def _find(self) -> None:
         """Find the modules to check, and what is known of them from before."""
+        self._has_other_imports = False
         self._tasks: dict[str, list[Task]] = {}
         if self._whole is not None:
             try:
@@ -109,9 +111,11 @@ class Program:
                 del self._alone[path]
             else:
                 self._find_alone(path, alone)
-        every = {task for some in self._tasks.values() for task in some}
-        self._found = {task: found for task, found in self._found.items() if task in every}
-        self._stale = {task for task in every if task not in self._found}
+        every = [task for some in self._tasks.values() for task in some]
+        analyses = {task: task.analysis for task in self._found}
+        known = {task for task in every if analyses.get(task) is task.analysis}
+        self._stale = {task for task in every if task in self._stale or task not in known}
+        self._found = {task: self._found[task] for task in known}
 
     def _find_alone(self, path: str, alone: Tasks) -> None:
         try:
@@ -141,7 +145,7 @@ class Program:
             self._texts[path] = text
             self._renew([path])
             if before is None or self._imports(path, before) != self._imports(path, text):
-                self._find()
+                self._has_other_imports = True
 
     def close(self, path: str) -> None:
         """Take a file for what is on the disk."""
@@ -206,7 +210,10 @@ class Program:
 
     def stale(self) -> list[str]:
         """Return the files of which something else may be said than was said last."""
-        return sorted({os.path.abspath(task.module.path) for task in self._stale})  # noqa: PTH100
+        with in_folder(self.root):
+            if self._has_other_imports:
+                self._find()
+            return sorted({os.path.abspath(task.module.path) for task in self._stale})  # noqa: PTH100
 
     def has(self, path: str) -> bool:
         """Whether a file is one of those that are checked."""
@@ -223,7 +230,7 @@ class Program:
             found = [one for task in self._tasks.get(path, ()) for one in self._said(task)]
             broken = self._broken.get(path)
             if broken is not None:
-                found = [*self._mistakes(path, broken), *self._moved(path, broken, found)]
+                found = [*self._mistakes(path, broken)[:1], *self._moved(path, broken, found)]
             return list(dict.fromkeys(found))
 
     def _said(self, task: Task) -> list[Finding]:

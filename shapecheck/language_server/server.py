@@ -45,6 +45,7 @@ class Server(LanguageServer):
         self._checks: dict[str, asyncio.Future[Any]] = {}
         self._published: set[str] = set()
         self._background: asyncio.Task[None] | None = None
+        self._has_news = False
 
     # What is done for the editor -----------------------------------------------------------------
 
@@ -87,7 +88,6 @@ class Server(LanguageServer):
 
     def edited(self, uri: str, delay: float | None = None) -> None:
         """Check a document after it has been edited, once nothing more is typed."""
-        self.worker.submit(Urgency.EDIT, self._guarded(lambda: self.shapes.take(uri)))
         before = self._checks.pop(uri, None)
         if before is not None:
             before.cancel()
@@ -131,34 +131,38 @@ class Server(LanguageServer):
 
     def look_further(self) -> None:
         """Check the other files of which something else may be said now."""
+        self._has_news = True
         if self._background is None or self._background.done():
             self._background = asyncio.ensure_future(self._looked_further())
 
     async def _looked_further(self) -> None:
         try:
-            while waiting := await self._in_background(self.shapes.stale):
-                async with _Progress(self, len(waiting)) as progress:
-                    for number, uri in enumerate(waiting):
-                        await progress.at(number)
-                        await self._checked(uri, Urgency.BACKGROUND)
-                        if self._waiting:  # somebody is typing
-                            await asyncio.sleep(0)
-            for said in await self._in_background(self.shapes.problems):
-                self.tell(said)
-            await self.refresh()
+            while self._has_news:
+                self._has_news = False
+                await self._check_others()
+                for said in await self._in_background(self.shapes.problems):
+                    self.tell(said)
+            self.refresh()
         except asyncio.CancelledError:
             return
         except Exception as error:  # noqa: BLE001 - as above
             self.failed(error)
 
+    async def _check_others(self) -> None:
+        while waiting := await self._in_background(self.shapes.stale):
+            async with _Progress(self, len(waiting)) as progress:
+                for number, uri in enumerate(waiting):
+                    progress.at(number)
+                    await self._checked(uri, Urgency.BACKGROUND)
+
     async def _in_background(self, work: Callable[[], _T]) -> _T:
         return await asyncio.wrap_future(self.worker.submit(Urgency.BACKGROUND, work))
 
-    async def refresh(self) -> None:
+    def refresh(self) -> None:
         """Have the editor ask for hints again, if it can be told to."""
         workspace = self.client_capabilities.workspace
         if workspace and workspace.inlay_hint and workspace.inlay_hint.refresh_support:
-            await self.workspace_inlay_hint_refresh_async(None)
+            self.workspace_inlay_hint_refresh(None, lambda _: None)
 
     def do(self, work: Callable[[], None], *, further: bool = True) -> None:
         """Have something done that isn't about one document, and look what has changed by it."""
@@ -222,7 +226,7 @@ class _Progress:
             )
         return self
 
-    async def at(self, number: int) -> None:
+    def at(self, number: int) -> None:
         """Show that so many are done."""
         if self._is_shown:
             percentage = 100 * number // self._count
