@@ -316,7 +316,7 @@ def chosen(folder: Path, count: int, draw: random.Random) -> list[Path]:
 
 
 def run(folder: Path, options: argparse.Namespace) -> list[str]:
-    """Go through a session in a copy of a project; print what was measured, return what is wrong."""
+    """Go through a session in a copy of a project; print what was measured, return the faults."""
     draw = random.Random(options.seed)
     client = Client(folder, options.python)
     begin = time.perf_counter()

@@ -82,9 +82,11 @@ LAYERS = {
         ),
     ),
     "tools": Layer(
-        modules=frozenset({"codemod", "cli", "pytest_plugin", "__main__"}),
+        modules=frozenset({"codemod", "cli", "language_server", "pytest_plugin", "__main__"}),
         on=("plugin", "run time"),
-        packages=frozenset({"argcomplete", "torch", "libcst", "rich", "pytest"}),
+        packages=frozenset(
+            {"argcomplete", "torch", "libcst", "rich", "pytest", "pygls", "lsprotocol"}
+        ),
     ),
     # shapecheck/__init__.py hands out the public names, each imported on first use.
     "front": Layer(
@@ -133,8 +135,16 @@ ROOMS = {
     "cli": (
         "_causes _commands _console _pages _settings _sources",
         "_changes _findings",
-        "annotate check coverage explain record strip trace",
+        "annotate check coverage explain lsp record strip trace",
         "init",
+    ),
+    "language_server": (
+        "documents settings shifts worker annotation_texts annotating",
+        "programs",
+        "diagnostics",
+        "workspace",
+        "actions completion hover inlay_hints navigation",
+        "server",
     ),
     "record": ("rows ranks files", "store", "watch", "hook", "script site"),
 }

@@ -5,7 +5,7 @@
 the documents that are open. `diagnostics`, `hover`, `inlay_hints`, `completion`, `navigation` and
 `actions` each answer one kind of question, and know nothing of the connection; `annotation_texts`
 finds the dimension names in the texts of annotations for them, and `annotating` is a program of
-its own. `worker` is the one thread in which all that is done, `settings` what an editor sets, and `server`
-joins them to the protocol: only it imports pygls. Nothing here imports mypy or torch, or runs
-anything of the user's.
+its own. `worker` is the one thread in which all that is done, `settings` what an editor sets, and
+`server` joins them to the protocol. Nothing here imports mypy or torch, or runs anything of the
+user's.
 """

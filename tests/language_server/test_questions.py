@@ -9,10 +9,9 @@ import pytest
 pytest.importorskip("pygls")
 pytest.importorskip("pytest_lsp")
 
+from editors import HEAD, Editor, edit
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
-
-from editors import HEAD, Editor, edit
 
 ATTEND = (
     HEAD
@@ -182,7 +181,8 @@ async def renamed(editor: Editor, mark: str, new: str) -> str:
     position = editor.at("m.py", mark)
     params = types.RenameParams(editor.which("m.py"), position, new)
     found = await editor.client.text_document_rename_async(params)
-    assert found is not None and found.changes is not None
+    assert found is not None
+    assert found.changes is not None
     return editor.edited("m.py", found.changes[editor.uri("m.py")])
 
 
@@ -257,7 +257,8 @@ async def offered(editor: Editor, mark: str) -> dict[str, types.CodeAction]:
 
 
 def changed(editor: Editor, action: types.CodeAction) -> str:
-    assert action.edit is not None and action.edit.changes is not None
+    assert action.edit is not None
+    assert action.edit.changes is not None
     return editor.edited("m.py", action.edit.changes[editor.uri("m.py")])
 
 

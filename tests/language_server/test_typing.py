@@ -10,9 +10,8 @@ import pytest
 pytest.importorskip("pygls")
 pytest.importorskip("pytest_lsp")
 
-from lsprotocol import types
-
 from editors import HEAD, Editor, edit
+from lsprotocol import types
 
 WRONG = (
     HEAD
@@ -20,7 +19,10 @@ WRONG = (
     + 'def scores(x: Float[Tensor, "b d"], y: Float[Tensor, "e d"]) -> Float[Tensor, "b e"]:\n'
     + "    return x @ y\n"
 )
-SAID = 'shape: "@" can\'t multiply (b d) by (e d): the inner dimensions are d (axis -1) and e (axis -2)'
+SAID = (
+    'shape: "@" can\'t multiply (b d) by (e d): '
+    "the inner dimensions are d (axis -1) and e (axis -2)"
+)
 
 
 def test_what_is_broken_keeps_what_was_said_where_that_stands_now(tmp_path: Path) -> None:
