@@ -22,7 +22,7 @@ TESTS_COMPILED := tests/test_compiled.py \
 ON_A_DEVICE := $(addprefix tests/,runtime named first_class systems mixups ops/patterns)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled wheels torches conformance agreement originals bench soak corpus libraries same messages settings structure mutants fuzz edits planted annotated models posted clean
+.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled wheels torches conformance agreement originals bench soak corpus libraries same messages settings structure mutants fuzz edits planted annotated models posted vsix clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,11 @@ gpu: $(INSTALLED) ## Run the run-time suite with tensors on the CUDA device, and
 
 unit: $(INSTALLED) ## Run pytest on all cores (make unit PYTEST_ARGS="-k spec")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+vsix: ## Build the extension for VS Code, test it, and pack it into editors/vscode/*.vsix
+	cp LICENSE editors/vscode/
+	cd editors/vscode && npm ci && npm run compile && npm test && \
+		npx @vscode/vsce package --no-dependencies --allow-missing-repository
 
 compiled: $(INSTALLED) ## Build a wheel into dist/ in which mypyc has compiled the analysis (takes minutes)
 	SHAPECHECK_COMPILE=1 $(BIN)/python -m build --wheel --no-isolation --outdir dist

@@ -318,3 +318,42 @@ def test_what_a_note_proposes_is_written_where_it_helps(
         assert (fixed is None) or len(said) == 1
 
     edit(tmp_path, scenario)
+
+
+BARE = '''\
+import torch
+from torch import Tensor, nn
+
+
+def first(x: Tensor, y: Tensor) -> Tensor:
+    """Multiply.
+
+    Args:
+        x: (b, n, d)
+        y: (b, m, d)
+    """
+    return x @ y.mT
+
+
+def second(x: Tensor) -> Tensor:
+    b, n, d = x.shape
+    return x.reshape(b, n * d)
+'''
+
+
+def test_the_function_under_the_cursor_is_annotated(tmp_path: Path) -> None:
+    async def scenario(editor: Editor) -> None:
+        editor.write("m.py", BARE)
+        assert await editor.open("m.py") == []
+        found = await offered(editor, "first")
+        (action,) = [one for title, one in found.items() if title.startswith("Annotate `first`")]
+        resolved = await editor.client.code_action_resolve_async(action)
+        after = changed(editor, resolved)
+        assert 'def first(x: Shaped[Tensor, "b n d"], y: Shaped[Tensor, "b m d"])' in after
+        assert "def second(x: Tensor) -> Tensor:" in after
+        assert "import Shaped" in after
+        assert await editor.become("m.py", after) == []
+        # Of a text that isn't saved nothing would be found: what is annotated lies on the disk.
+        assert not any("Annotate" in title for title in await offered(editor, "second"))
+
+    edit(tmp_path, scenario)
