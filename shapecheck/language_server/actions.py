@@ -103,11 +103,11 @@ def ignored(text: Text, line: int, code: str) -> Edit | None:
     else:
         comment = _comment(text, line)
         end = len(content.rstrip()) if comment is None else comment
-        after = len(content) if comment is None else comment
+        until = len(content) if comment is None else comment
         ignoring = f"# type: ignore[{code}]"
         # One behind another comment isn't seen.
         said = f"  {ignoring}" if comment is None else f"{ignoring}  "
-        edit = Edit(Span(line, end, line, after), said)
+        edit = Edit(Span(line, end, line, until), said)
     after = applied(text, edit)
     codes = ignores(after).ignored.get(line)
     is_python = parsed_text(after) is not None

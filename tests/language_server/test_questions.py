@@ -9,9 +9,10 @@ import pytest
 pytest.importorskip("pygls")
 pytest.importorskip("pytest_lsp")
 
-from editors import HEAD, Editor, edit
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+
+from editors import HEAD, Editor, edit
 
 ATTEND = (
     HEAD

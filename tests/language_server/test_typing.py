@@ -10,8 +10,9 @@ import pytest
 pytest.importorskip("pygls")
 pytest.importorskip("pytest_lsp")
 
-from editors import HEAD, Editor, edit
 from lsprotocol import types
+
+from editors import HEAD, Editor, edit
 
 WRONG = (
     HEAD
