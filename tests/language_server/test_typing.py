@@ -226,3 +226,37 @@ def test_other_editors_begin_a_session(tmp_path: Path, editor: str) -> None:
         assert await editor.open("m.py", WRONG) == [f"7:11: {SAID}"]
 
     edit(tmp_path, scenario, editor=editor)
+
+
+def test_the_first_check_of_a_workspace_shows_how_far_it_is(tmp_path: Path) -> None:
+    async def scenario(editor: Editor) -> None:
+        for number in range(10):
+            editor.write(f"m{number}.py", WRONG)
+        await editor.open("m0.py")
+        names = [f"m{number}.py" for number in range(10)]
+        await editor.until(lambda: all(map(editor.lines, names)), "all files")
+        reports = [one for some in editor.client.progress_reports.values() for one in some]
+        await editor.until(
+            lambda: any(
+                isinstance(one, types.WorkDoneProgressEnd)
+                for some in editor.client.progress_reports.values()
+                for one in some
+            ),
+            "the end",
+        )
+        assert isinstance(reports[0], types.WorkDoneProgressBegin)
+
+    edit(tmp_path, scenario, settings={"diagnostics": "workspace"})
+
+
+def test_what_is_saved_outside_of_the_editor_counts_at_the_next_save(tmp_path: Path) -> None:
+    async def scenario(editor: Editor) -> None:
+        editor.write("ops.py", HEAD + 'def f(x: Float[Tensor, "3 4"]) -> None: ...\n')
+        editor.write("use.py", "import torch\nfrom ops import f\nf(torch.zeros(3, 4))\n")
+        assert await editor.open("use.py") == []
+        editor.write("ops.py", HEAD + 'def f(x: Float[Tensor, "3 5"]) -> None: ...\n')
+        saved = types.DidSaveTextDocumentParams(editor.which("use.py"))
+        editor.client.text_document_did_save(saved)
+        await editor.until(lambda: len(editor.lines("use.py")) == 1, "the other file")
+
+    edit(tmp_path, scenario)
