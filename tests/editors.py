@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import textwrap
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from pytest_lsp import client_capabilities
 from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, LanguageClient, register_lsp_features
 from repository import ROOT
 
-PATIENCE = 12
+PATIENCE = 60
 HEAD = "import torch\nfrom shapecheck import Float\nfrom torch import Tensor\n\n"
 
 
@@ -101,7 +101,7 @@ class Editor:
             if condition():
                 return
             await asyncio.sleep(0.01)
-        raise TimeoutError(what)
+        raise TimeoutError(f"{what}: {[one.message for one in self.client.log_messages]}")
 
     def at(self, name: str, mark: str, *, number: int = 1, end: bool = False) -> types.Position:
         """Return the position of a piece of a file's text, as often as it stands there."""
@@ -137,8 +137,16 @@ def edit(
     settings: dict[str, Any] | None = None,
     has_folder: bool = True,
     editor: str = "visual-studio-code",
+    files: Mapping[str, str] | None = None,
 ) -> None:
-    """Have an editor do something in a folder; nothing of what it does may fail in the server."""
+    """Have an editor do something in a folder; nothing of what it does may fail in the server.
+
+    `files` are there before the server is.
+    """
+    for name, text in (files or {}).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
     asyncio.run(_edit(folder, scenario, settings, has_folder, editor))
 
 

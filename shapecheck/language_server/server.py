@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from lsprotocol import types
@@ -140,6 +141,10 @@ class Server(LanguageServer):
             while self._has_news:
                 self._has_news = False
                 await self._check_others()
+                gone = partial(self.shapes.gone, tuple(self._published))
+                for uri in await self._in_background(gone):
+                    self.tell(Said(uri, None, []))
+                    self._published.discard(uri)
                 for said in await self._in_background(self.shapes.problems):
                     self.tell(said)
             self.refresh()

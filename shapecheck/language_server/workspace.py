@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
@@ -19,6 +20,8 @@ from shapecheck.language_server.programs import Program, Programs, parsed_text
 from shapecheck.language_server.settings import WORKSPACE, ServerSettings
 from shapecheck.language_server.shifts import Shift
 from shapecheck.project.findings import Finding
+
+_HERE: Final = Path.cwd()  # who works on a program is in its folder meanwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +213,20 @@ class Workspace:
             found += [uri_of(path) for path in paths if path not in is_open]
         return found
 
+    def gone(self, told: Iterable[str]) -> list[str]:
+        """Return those files of which something was told that nothing is to be told of any more."""
+        problems = {one.uri for one in self.problems()}
+        return [
+            uri
+            for uri in told
+            if uri not in self._taken and uri not in problems and not self._is_checked(uri)
+        ]
+
+    def _is_checked(self, uri: str) -> bool:
+        path = path_of(uri)
+        is_told = self.settings.diagnostics == WORKSPACE
+        return is_told and any(one.has(path) for one in self._programs.every().values())
+
     def begin(self) -> None:
         """Find the modules of the folders that are open."""
         for folder in self._programs.folders:
@@ -234,7 +251,7 @@ def path_of(uri: str) -> str:
     path = to_fs_path(uri) if uri.startswith("file:") else None
     if path is None:
         name = uri.rpartition(":")[2].replace("/", "_") or "untitled"
-        return str(Path.cwd() / (name if name.endswith(".py") else f"{name}.py"))
+        return str(_HERE / (name if name.endswith(".py") else f"{name}.py"))
     return os.path.abspath(path)  # noqa: PTH100 - no link is followed
 
 
