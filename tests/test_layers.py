@@ -135,8 +135,8 @@ ROOMS = {
     "cli": (
         "_causes _commands _console _pages _settings _sources",
         "_changes _findings",
-        "annotate check coverage explain lsp record strip trace",
-        "init",
+        "annotate check coverage explain record strip trace",
+        "init lsp",
     ),
     "language_server": (
         "documents settings shifts worker annotation_texts annotating",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeAlias, TypeVar
 
 from lsprotocol import types
 
@@ -16,8 +15,12 @@ _LONGEST: Final = 60
 _Placed = TypeVar("_Placed", Shown, OpCalled)
 
 
-def hover(view: View, position: types.Position) -> types.Hover | None:
-    """Return what is known of what stands at a position."""
+Explain: TypeAlias = "Callable[[str, tuple[str, ...]], list[str] | None]"
+"""Gives the lines about an op of a name, by these folders of signature files; None for nothing."""
+
+
+def hover(view: View, position: types.Position, explain: Explain) -> types.Hover | None:
+    """Return what is known of what stands at a position; `explain` tells of an op."""
     line, column = view.place(position)
     mention = view.dimensions.at(line, column)
     if mention is not None:
@@ -30,9 +33,9 @@ def hover(view: View, position: types.Position) -> types.Hover | None:
     parts: list[str] = []
     if shape is not None:
         parts += _shape(view, look, shape)
-    told = None if op is None else about(op.name, view.program.options.stubs)
+    told = None if op is None else explain(op.name, view.program.options.stubs)
     if told:
-        parts.append(told)
+        parts.append("```text\n" + "\n".join(told).strip() + "\n```")
     place = shape or op
     return _shown(view, place.span, parts) if parts and place is not None else None
 
@@ -95,12 +98,3 @@ def _dimension(dimensions: DimensionTexts, mention: Mention) -> Iterator[str]:
     if mention.name in dimensions.objects:
         yield f"- the variable of line {dimensions.objects[mention.name].line}"
     yield "\n".join(f"- {place}" for place in places)
-
-
-@lru_cache(maxsize=256)
-def about(name: str, stubs: tuple[str, ...]) -> str:
-    """Return what is known of an op: its signature, and what decides, as `explain` tells it."""
-    from shapecheck.cli.explain import told_of
-
-    lines = told_of(name, stubs)
-    return "" if lines is None else "```text\n" + "\n".join(lines).strip() + "\n```"

@@ -245,8 +245,8 @@ class _Progress:
             self._server.work_done_progress.end(self._token, types.WorkDoneProgressEnd())
 
 
-def new_server() -> Server:
-    """Return a server that does all there is."""
+def new_server(explain: hover.Explain) -> Server:
+    """Return a server that does all there is; `explain` tells of an op."""
     server = Server()
 
     @server.feature(types.INITIALIZE)
@@ -297,7 +297,7 @@ def new_server() -> Server:
         for uri in server.shapes.documents:
             server.edited(uri, delay=0)
 
-    _answer_questions(server)
+    _answer_questions(server, explain)
 
     @server.command(RESTART)
     async def restart(*_: Any) -> None:
@@ -308,7 +308,7 @@ def new_server() -> Server:
     return server
 
 
-def _answer_questions(server: Server) -> None:
+def _answer_questions(server: Server, explain: hover.Explain) -> None:
     """Register what answers questions about a place in a document."""
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
@@ -316,7 +316,7 @@ def _answer_questions(server: Server) -> None:
         if not server.shapes.settings.hover:
             return None
         uri, position = params.text_document.uri, params.position
-        return await server.ask(uri, lambda view: hover.hover(view, position), None)
+        return await server.ask(uri, lambda view: hover.hover(view, position, explain), None)
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     async def hinted(params: types.InlayHintParams) -> list[types.InlayHint]:
@@ -407,12 +407,15 @@ async def _watch_files(server: Server) -> None:
         await server.client_register_capability_async(types.RegistrationParams([registration]))
 
 
-def serve() -> None:
-    """Serve one editor on the standard streams, until it says that it goes."""
+def serve(explain: hover.Explain) -> None:
+    """Serve one editor on the standard streams, until it says that it goes.
+
+    `explain` tells of an op, as the command of that name.
+    """
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
     gc.set_threshold(_GARBAGE)  # what is made is trees and tables that stay
     logging.basicConfig(level=logging.ERROR, stream=sys.stderr)
     # Whatever else is printed goes to the log of the editor, not between the messages.
     messages = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    new_server().start_io(sys.stdin.buffer, messages)
+    new_server(explain).start_io(sys.stdin.buffer, messages)

@@ -92,7 +92,8 @@ class FieldsKind(TupleKind):
     """A tuple whose items have names, as torch gives it."""
 
     def has(self, frame: Frame, value: Value, held: tuple[Value, ...], name: str) -> bool | None:
-        return name in _names(held) or super().has(frame, value, held, name)
+        names = _names(held)
+        return name in names or super().has(frame, value, held, name)
 
     def attribute(
         self, frame: Frame, value: Value, held: tuple[Value, ...], name: str, node: ast.expr

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from shapecheck.analysis.annotations.classes import is_module
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
-from shapecheck.analysis.suspicions.sources import same, source_of, value_of
+from shapecheck.analysis.suspicions.sources import same, source_of
 from shapecheck.shapes import Tensor
 
 _REDUCTIONS: Final = frozenset("mean sum norm vector_norm std var amax amin logsumexp".split())
@@ -67,23 +67,23 @@ def _reduced(frame: Frame, node: ast.expr | None) -> _Reduced | None:
         node = source_of(frame, node)
         match node:
             case ast.Call(func=ast.Attribute(attr=name)) if name in _REDUCTIONS:
-                return _reduction(frame, node)
+                return _reduction(node)
         node = _made_of(node)
         if node is None:
             return None
     return None
 
 
-def _reduction(frame: Frame, node: ast.Call) -> _Reduced | None:
+def _reduction(node: ast.Call) -> _Reduced | None:
     given = {word.arg: word.value for word in node.keywords}
     assert isinstance(node.func, ast.Attribute)
     receiver = node.func.value
-    is_function = not isinstance(frame.hush(Frame.eval, receiver), Tensor)
+    is_function = ast.unparse(receiver) in ("torch", "torch.linalg")
     args = node.args if is_function else [receiver, *node.args]
     if not args or None in given:
         return None
-    numbers = [value_of(frame, one) for one in args[1:]]
-    told = {name: value_of(frame, one) for name, one in given.items()}
+    numbers = [_literal(one) for one in args[1:]]
+    told = {name: _literal(one) for name, one in given.items()}
     keeps = told.get("keepdim", False) is not False or any(one is True for one in numbers)
     if keeps or not all(isinstance(one, int | float) for one in numbers):
         return None
@@ -91,6 +91,14 @@ def _reduction(frame: Frame, node: ast.Call) -> _Reduced | None:
     loose = numbers[1:] if is_norm else numbers
     dim = told.get("dim", loose[0] if loose else None)
     return _Reduced(dim, args[0]) if type(dim) is int else None
+
+
+def _literal(node: ast.expr) -> object:
+    """Return the value of a literal, None where it is anything else."""
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return None
 
 
 def _is_of(frame: Frame, whole: ast.expr, other: ast.expr) -> bool:

@@ -464,7 +464,16 @@ def test_a_program_without_a_dash(tmp_path: Path) -> None:
     )
     command = ["record", "-o", "r.sqlite", sys.executable, "-m", "pytest", "-q", "-W", "error"]
     done = subprocess.run(
-        [sys.executable, "-m", "shapecheck", *command, "-p", "no:cacheprovider"],
+        [
+            sys.executable,
+            "-m",
+            "shapecheck",
+            *command,
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:asyncio",
+        ],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"},
         capture_output=True,

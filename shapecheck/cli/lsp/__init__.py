@@ -40,7 +40,10 @@ def run(_: Namespace) -> int:
         raise CommandError(
             'the language server needs pygls and lsprotocol: pip install "torch-shapecheck[lsp]"'
         )
+    from functools import lru_cache
+
+    from shapecheck.cli.explain import told_of
     from shapecheck.language_server.server import serve
 
-    serve()
+    serve(lru_cache(maxsize=256)(told_of))
     return 0
