@@ -168,7 +168,9 @@ class _Tree:
         for one in self.outcome.refused:
             refused.setdefault((_absolute(one.path), one.function), one)
         left = ((*place, one) for place, one in refused.items() if not self._is_annotated(*place))
-        self.outcome.doubts = self.doubts.left(self.found)
+        is_verified = not self.settings.despite_complaints
+        hidden = [one for one, _ in self._hidden(drafts)] if is_verified else []
+        self.outcome.doubts = self.doubts.left(self.found, hidden)
         self.outcome.refused = [one for *_, one in sorted(left, key=lambda r: (r[0], r[2].line))]
 
     def _add_more(self, drafts: dict[Path, Draft], added: set[Name]) -> None:

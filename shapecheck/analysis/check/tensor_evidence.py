@@ -175,9 +175,10 @@ def _other_names(function: ast.AST, params: Set[str]) -> dict[str, list[_OtherNa
                 if is_param and name not in params and line == min(lines):
                     last = min((one for one in lines if one > line), default=math.inf)
                     found.setdefault(name, []).append(_OtherName(param, line, last))
-    for name, given, loop in _loops(function):
-        is_first = all(one >= loop.lineno for one in stored.get(given, ()))
-        if given in params and name not in params and is_first:
+    loops = [one for one in _loops(function) if one[1] in params and one[0] not in params]
+    asked = {*_told_apart(function), *_asked_for_none(function)} if loops else set[str]()
+    for name, given, loop in loops:
+        if name not in asked and all(one >= loop.lineno for one in stored.get(given, ())):
             last = loop.end_lineno or loop.lineno
             found.setdefault(name, []).append(_OtherName(given, loop.lineno - 1, last))
     return found

@@ -34,13 +34,13 @@ class _Reduced(NamedTuple):
 def axis_lost(frame: Frame, call: OpCall) -> Suspicion | None:
     """Suspect a tensor of any rank that meets its own mean, norm or the like without `keepdim`."""
     node = call.node
-    if not isinstance(node, ast.BinOp):
+    if not isinstance(node, ast.BinOp) or _is_judged(frame, call):
         return None
     for one, other in ((node.left, node.right), (node.right, node.left)):
         found = _reduced(frame, other)
         if found is None or not _is_of(frame, found.whole, one):
             continue
-        if _loses(frame, call, found.dim):
+        if _loses(frame, found.dim):
             return Suspicion(
                 f'"{frame.segment(other)}" has lost axis {found.dim}, over which it was taken from '
                 f'"{frame.segment(one)}": the two line up by their last axes',
@@ -49,14 +49,17 @@ def axis_lost(frame: Frame, call: OpCall) -> Suspicion | None:
     return None
 
 
-def _loses(frame: Frame, call: OpCall, dim: int) -> bool:
+def _is_judged(frame: Frame, call: OpCall) -> bool:
+    """Whether a tensor that is given has a known number of axes: its sizes tell whether it fits."""
+    shapes = (frame.state.facts.shape(one.shape) for one in call.args if isinstance(one, Tensor))
+    return any(shape.rank for shape in shapes)
+
+
+def _loses(frame: Frame, dim: int) -> bool:
     """Whether what a reduction gives no longer lines up, but where it is of a vector.
 
-    That of a tensor of known rank was judged by its sizes. In a module there are batches.
+    In a module there are batches.
     """
-    shapes = (frame.state.facts.shape(one.shape) for one in call.args if isinstance(one, Tensor))
-    if any(shape.rank is not None and shape.rank for shape in shapes):
-        return False
     owner = None if frame.function is None else frame.function.owner
     return dim >= 1 or (dim == -1 and owner is not None and is_module(owner))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -51,12 +51,18 @@ class Doubts:
         places = self._taken.setdefault(complaint, {})
         places.update({(path, one.slot): one for path, one in taken})
 
-    def left(self, found: Mapping[Path, Proposed]) -> list[Doubt]:
+    def left(self, found: Mapping[Path, Proposed], hidden: Iterable[Complaint] = ()) -> list[Doubt]:
         """Return those for which something is still not annotated in the end, one for a line.
 
-        What is inferred of a function from its own body isn't a second opinion of that.
+        What is inferred of a function from its own body isn't a second opinion of that. With them
+        come those that were drawn before, and are `hidden` by what was annotated elsewhere.
         """
         doubts: dict[tuple[Path, int], Doubt] = {}
+        for complaint in hidden:
+            shown = self._files[complaint.path].path
+            doubts[complaint.path, complaint.line] = Doubt(
+                shown, complaint.line, complaint.message, ()
+            )
         for complaint, places in self._taken.items():
             left = [one for one in places.items() if _is_gone(*one, found)]
             if any(_is_another(complaint, *one) for one in left):

@@ -93,3 +93,18 @@ def test_two_axes_of_whole_numbers_are_those_of_tokens(tmp_path: Path) -> None:
         "        return self.table(ids)\n"
     )
     assert 'ids: Int[torch.Tensor, "b t"]' in annotated(tmp_path, text).replace("Integer", "Int")
+
+
+@pytest.mark.parametrize("asks", ["t is not None", "torch.is_tensor(t)", "isinstance(t, Tensor)"])
+def test_what_a_loop_asks_about_may_be_no_tensor(tmp_path: Path, asks: str) -> None:
+    """What it goes through is shown to be tensors only where it takes them for that."""
+    text = (
+        "def total(x, y):\n"
+        "    out = torch.zeros(3)\n"
+        "    for t in (x, y):\n"
+        "        if {}:\n"
+        "            out = out + t.sum(dim=-1)\n"
+        "    return out\n"
+    )
+    assert "def total(x, y)" in annotated(tmp_path, text.format(asks))
+    assert "def total(x: " in annotated(tmp_path, text.format("len(out)"))

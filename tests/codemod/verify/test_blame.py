@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shapecheck.blame import OPERATION
 from shapecheck.codemod.annotate import Settings, annotate_files
-from shapecheck.codemod.verify.doubts import in_words
+from shapecheck.codemod.project.files import read
+from shapecheck.codemod.verify.complaints import Complaint
+from shapecheck.codemod.verify.doubts import Doubts, in_words
 
 HEAD = "import torch\nfrom torch import Tensor\n"
 ALL = ("comments", "docstrings", "static")
@@ -182,3 +185,11 @@ def test_what_goes_wrong_without_annotations_is_not_hidden_by_them(tmp_path: Pat
     )
     slots, _ = kept(tmp_path, model=PRODUCT.format("key"))
     assert not slots & {"model.Product.forward.key", "model.Heads.forward.key"}
+
+
+def test_what_is_hidden_by_annotations_that_stay_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text("def last(x):\n    return x.sum(2)\n")
+    complaint = Complaint(path, "last", 1, 2, '"sum" has no axis 2 in (b t)', OPERATION)
+    (doubt,) = Doubts({path: read(path)}).left({}, [complaint])
+    assert in_words(doubt) == [f'possible bug: {path}:2: "sum" has no axis 2 in (b t)']
