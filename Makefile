@@ -13,16 +13,19 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 COMPILED := build/compiled
+SANITIZED := build/sanitized
 IN_C := $(wildcard shapecheck/runtime/naming/*.[ch])
 BESIDE := tests stubs docs examples benchmarks hatch_build.py pyproject.toml Makefile \
 	README.md CONTRIBUTING.md CHANGELOG.md
 TESTS_COMPILED := tests/test_compiled.py \
 	$(addprefix tests/,dims shapes spec ops signatures analysis engine project cli runtime named)
 
+TESTS_SANITIZED := $(addprefix tests/,runtime named first_class systems mixups/test_same_names.py)
+
 ON_A_DEVICE := $(addprefix tests/,runtime named first_class systems mixups ops/patterns)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled wheels torches conformance agreement originals bench soak corpus libraries same messages settings structure mutants fuzz edits planted annotated models posted vsix clean
+.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled sanitized wheels torches conformance agreement originals bench soak corpus libraries same messages docs settings structure mutants fuzz edits planted annotated models posted vsix clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +69,20 @@ test-compiled: compiled ## Run the tests of what is compiled against that wheel
 	cd $(COMPILED) && PYTHONPATH=. SHAPECHECK_COMPILED=1 \
 		$(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) $(TESTS_COMPILED)
 
+# Python and torch keep what they allocate until the end, so that leaks are not for these to find.
+sanitized: $(INSTALLED) ## Run the run-time tests with the C part under AddressSanitizer and UBSan
+	rm -rf $(SANITIZED) && mkdir -p $(SANITIZED)
+	cp -R shapecheck $(BESIDE) $(SANITIZED)
+	rm -f $(SANITIZED)/shapecheck/runtime/naming/_lookup.*.so
+	cd $(SANITIZED)/shapecheck/runtime/naming && gcc -O1 -g -Wall -Wextra -Werror -fPIC -shared \
+		-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
+		$$($(abspath $(BIN))/python -c 'import sysconfig as s; \
+			print("-I" + s.get_path("include"), *"_lookup.c _readings.c -o".split(), \
+				"_lookup" + s.get_config_var("EXT_SUFFIX"))')
+	cd $(SANITIZED) && PYTHONPATH=. ASAN_OPTIONS=detect_leaks=0 \
+		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+		$(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) $(TESTS_SANITIZED)
+
 wheels: $(INSTALLED) ## Build what is released into dist/, and try it where neither torch nor a compiler is (WHEELS_ARGS="--help")
 	$(BIN)/python release/wheels.py dist $(WHEELS_ARGS)
 
@@ -105,6 +122,11 @@ same: $(INSTALLED) ## Compare what the working tree says of all programs with wh
 
 messages: $(INSTALLED) ## Write docs/messages.md anew, with what is said of common mistakes
 	PYTHONPATH=benchmarks $(BIN)/python -m messages.page
+
+docs: ## Build the site of the documentation into build/site, where a broken link is an error
+	$(PYTHON) -m venv build/docs
+	build/docs/bin/python -m pip install $(PIP_FLAGS) "mkdocs>=1.6,<2" "mkdocs-material>=9.6,<10"
+	NO_MKDOCS_2_WARNING=1 build/docs/bin/python -m mkdocs build --quiet --strict --site-dir build/site
 
 settings: $(INSTALLED) ## Write the tables of docs/settings.md anew, where a setting or an argument has changed
 	$(BIN)/python benchmarks/settings_page.py

@@ -625,22 +625,29 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static int fill(PyObject *module) {
+#define INTERN(word)                                                                               \
+    if ((word_##word = PyUnicode_InternFromString(#word)) == NULL)                                 \
+        return -1;
+    WORDS(INTERN)
+    if (PyType_Ready(&LookupType) < 0)
+        return -1;
+    return PyModule_AddObjectRef(module, "Lookup", (PyObject *)&LookupType);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, fill},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "shapecheck.runtime.naming._lookup",
-    .m_size = -1,
     .m_methods = methods,
+    .m_slots = slots,
 };
 
-PyMODINIT_FUNC PyInit__lookup(void) {
-#define INTERN(word)                                                                               \
-    if ((word_##word = PyUnicode_InternFromString(#word)) == NULL)                                 \
-        return NULL;
-    WORDS(INTERN)
-    if (PyType_Ready(&LookupType) < 0)
-        return NULL;
-    PyObject *module = PyModule_Create(&definition);
-    if (module != NULL && PyModule_AddObjectRef(module, "Lookup", (PyObject *)&LookupType) < 0)
-        Py_CLEAR(module);
-    return module;
-}
+PyMODINIT_FUNC PyInit__lookup(void) { return PyModuleDef_Init(&definition); }

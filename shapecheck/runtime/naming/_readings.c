@@ -56,14 +56,14 @@ static Answer stand_here(At *at) {
 
 static PyObject *number_of(void *object) { return PyLong_FromVoidPtr(object); }
 
-/* Return what a table has under a place in the code and up to one part more, borrowed. */
+/* Return what a table has under a place in the code and up to one part more. */
 static PyObject *found_at(PyObject *table, PyObject *code, PyObject *offset, PyObject *more) {
     PyObject *number = number_of(code);
     if (number == NULL)
         return NULL;
     PyObject *key = more == NULL ? PyTuple_Pack(2, number, offset)
                                  : PyTuple_Pack(3, number, offset, more);
-    PyObject *found = key == NULL ? NULL : PyDict_GetItemWithError(table, key);
+    PyObject *found = key == NULL ? NULL : Py_XNewRef(PyDict_GetItemWithError(table, key));
     Py_XDECREF(key);
     Py_DECREF(number);
     return found;
@@ -89,12 +89,25 @@ static Answer keep_at(PyObject *table, At *at, PyObject *kept /* stolen */) {
     return done;
 }
 
+/* Forget what a table has under a place in the code, if it has anything. */
+static Answer forget_at(PyObject *table, At *at) {
+    PyObject *number = number_of(at->code);
+    PyObject *key = number == NULL ? NULL : PyTuple_Pack(2, number, at->offset);
+    Answer done = key == NULL ? -1 : PyDict_Contains(table, key);
+    if (done == 1)
+        done = PyDict_DelItem(table, key);
+    Py_XDECREF(key);
+    Py_XDECREF(number);
+    return done < 0 ? -1 : 1;
+}
+
 static int is_number(PyObject *kept, void *object) {
     return PyLong_AsVoidPtr(kept) == object;
 }
 
-/* Say what a call gave to the function that it led to: a Handed, True or False, borrowed. */
+/* Say what a call gave to the function that it led to: a Handed, True or False. */
 static Answer handed(PyObject *calls, At *caller, PyObject *inner, PyObject **found) {
+    *found = NULL;
     PyObject *number = number_of(inner);
     if (number == NULL)
         return -1;
@@ -102,14 +115,15 @@ static Answer handed(PyObject *calls, At *caller, PyObject *inner, PyObject **fo
     Py_DECREF(number);
     if (kept == NULL)
         return PyErr_Occurred() ? -1 : 0;
-    *found = PyTuple_GET_ITEM(kept, 2);
+    *found = Py_NewRef(PyTuple_GET_ITEM(kept, 2));
+    Py_DECREF(kept);
     return 1;
 }
 
 /* Find the frame that called a function, wrappers apart, and what it gave: NULL for none. */
 static Answer called_at(PyObject *readings, At *callee, At *caller, PyObject **gave) {
     *gave = NULL;
-    PyObject *calls = PyObject_GetAttr(readings, word_calls), *found = Py_True;
+    PyObject *calls = PyObject_GetAttr(readings, word_calls), *found = NULL;
     if (calls == NULL)
         return -1;
     Answer done = stand(caller, PyFrame_GetBack(callee->frame));
@@ -117,6 +131,7 @@ static Answer called_at(PyObject *readings, At *callee, At *caller, PyObject **g
         done = handed(calls, caller, callee->code, &found);
         if (done != 1 || found != Py_True || wrappers == MOST_WRAPPERS)
             break;
+        Py_CLEAR(found);
         PyFrameObject *back = PyFrame_GetBack(caller->frame);
         leave(caller);
         done = stand(caller, back);
@@ -129,6 +144,7 @@ static Answer called_at(PyObject *readings, At *callee, At *caller, PyObject **g
         *gave = Py_NewRef(found);
     else
         leave(caller);
+    Py_XDECREF(found);
     Py_DECREF(calls);
     return done;
 }
@@ -157,10 +173,10 @@ static Answer returned_sizes(PyObject *kept, PyObject **made) {
     for (Py_ssize_t i = 0; done == 1 && i < PyTuple_GET_SIZE(reads); i++) {
         PyObject *offsets = PyTuple_GET_ITEM(reads, i), *part = NULL;
         for (Py_ssize_t j = 0; done == 1 && !part && j < PyTuple_GET_SIZE(offsets); j++) {
-            part = PyDict_GetItemWithError(read, PyTuple_GET_ITEM(offsets, j));
+            part = Py_XNewRef(PyDict_GetItemWithError(read, PyTuple_GET_ITEM(offsets, j)));
             done = PyErr_Occurred() ? -1 : 1;
         }
-        parts[count++] = Py_NewRef(part == NULL ? Py_None : part);
+        parts[count++] = part == NULL ? Py_NewRef(Py_None) : part;
     }
     if (done == 1 && (*made = tuple_of(parts, count)) == NULL)
         done = -1;
@@ -181,6 +197,7 @@ static Answer kept_of(PyObject *table, At *at, PyObject *offsets, PyObject **kep
             *kept = found;
             return 1;
         }
+        Py_XDECREF(found);
     }
     return 1;
 }
@@ -196,12 +213,13 @@ add_records(PyObject *readings, PyObject *place, At *at, PyObject **parts, int *
         if (table == NULL)
             done = -1;
         for (Py_ssize_t i = 0; done == 1 && i < PyTuple_GET_SIZE(all); i++) {
-            PyObject *kept, *part = NULL;
+            PyObject *kept = NULL, *part = NULL;
             done = *count == MOST_PARTS ? 0 : kept_of(table, at, PyTuple_GET_ITEM(all, i), &kept);
             if (done == 1 && kept != NULL && calls)
                 done = returned_sizes(kept, &part);
             else if (done == 1)
                 part = Py_NewRef(kept == NULL ? Py_None : PyTuple_GET_ITEM(kept, 2));
+            Py_XDECREF(kept);
             if (done == 1)
                 parts[(*count)++] = part == NULL ? Py_NewRef(Py_None) : part;
         }
@@ -264,8 +282,9 @@ static Answer gives_constant(PyObject *found, PyObject *params, PyObject *consta
     PyObject *names = given == NULL ? NULL : PyObject_GetIter(params), *name;
     Answer some = names == NULL ? -1 : 0;
     while (some == 0 && (name = PyIter_Next(names)) != NULL) {
-        PyObject *node = PyDict_GetItemWithError(given, name);
+        PyObject *node = Py_XNewRef(PyDict_GetItemWithError(given, name));
         some = node == NULL ? (PyErr_Occurred() ? -1 : 0) : PyObject_IsInstance(node, constant);
+        Py_XDECREF(node);
         Py_DECREF(name);
     }
     Py_XDECREF(names);
@@ -319,6 +338,7 @@ Answer passed_here(
         goto end;
     }
     place = Py_NewRef(PyTuple_GET_ITEM(kept, 1));
+    Py_DECREF(kept);
     if (place == Py_None) {
         *passed = Py_NewRef(Py_None);
         goto end;
@@ -387,6 +407,7 @@ static Answer note_for_caller(PyObject *readings, PyObject *found, At *callee, P
         Py_XDECREF(inside);
         Py_XDECREF(outside);
     }
+    Py_XDECREF(kept);
     Py_XDECREF(returned);
     leave(&caller);
     return PyErr_Occurred() ? -1 : done;
@@ -403,20 +424,18 @@ Answer note_reading(PyObject *readings, PyObject *known) {
     if (noted == NULL || returning == NULL || number == NULL)
         done = -1;
     else
-        found = PyDict_GetItemWithError(returning, number);
+        found = Py_XNewRef(PyDict_GetItemWithError(returning, number));
     if (done == 1 && found == NULL)
         done = PyErr_Occurred() ? -1 : known == NULL;
     if (done == 1 && known != NULL) {
         PyObject *frame = number_of(at.frame);
         done = keep_at(noted, &at, frame ? PyTuple_Pack(3, at.code, frame, known) : NULL);
         Py_XDECREF(frame);
-    } else if (done == 1 && found_at(noted, at.code, at.offset, NULL) != NULL) {
-        PyObject *key = PyTuple_Pack(2, number, at.offset);
-        done = key == NULL || PyDict_DelItem(noted, key) < 0 ? -1 : 1;
-        Py_XDECREF(key);
-    }
+    } else if (done == 1)
+        done = forget_at(noted, &at);
     if (done == 1 && found != NULL && PyTuple_GET_ITEM(found, 1) != Py_None)
         done = note_for_caller(readings, PyTuple_GET_ITEM(found, 1), &at, known);
+    Py_XDECREF(found);
     Py_XDECREF(number);
     Py_XDECREF(returning);
     Py_XDECREF(noted);

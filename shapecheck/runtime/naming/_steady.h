@@ -8,6 +8,10 @@
 #include <Python.h>
 #include <frameobject.h>
 
+#ifdef Py_GIL_DISABLED
+#error "Only the GIL keeps threads apart in here: Python does the work where there is none."
+#endif
+
 /* 1 if a question is answered, 0 where Python has to look, -1 with an error set. */
 typedef int Answer;
 
