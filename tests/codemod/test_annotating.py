@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -586,6 +587,37 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert main(["annotate", "--write", str(link)]) == 0
     assert link.is_symlink()
     assert "Shaped[" in real.read_text()
+
+
+def test_a_hard_link_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that takes the place of one of two names would part them."""
+    path, other = tmp_path / "model.py", tmp_path / "other"
+    path.write_text(MODEL)
+    other.hardlink_to(path)
+    assert main(["annotate", "--write", str(path)]) == 1
+    assert (
+        f"{path}: has another name (a hard link), which would keep the old text; left as it was"
+        in capsys.readouterr().err
+    )
+    assert path.samefile(other)
+    assert path.read_text() == MODEL
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have other owners there")
+def test_a_file_keeps_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may change a file of somebody else; others may not give a file away."""
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    given = list[tuple[int, int]]()
+
+    def chown(_: Path, user: int, group: int) -> None:
+        given.append((user, group))
+        raise PermissionError
+
+    monkeypatch.setattr(os, "chown", chown)
+    assert main(["annotate", "--write", str(path)]) == 0
+    owner = path.stat()
+    assert given == [(owner.st_uid, owner.st_gid)]
 
 
 def test_a_path_that_isnt_there(capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,6 +76,11 @@ def write(file: PythonFile, text: str) -> None:
             raise FileProblem(f"{file.path}: is read-only; left as it was")
         if not os.access(path, os.W_OK):
             raise FileProblem(f"{file.path}: may not be written; left as it was")
+        if path.stat().st_nlink > 1:
+            raise FileProblem(
+                f"{file.path}: has another name (a hard link), which would keep the old text; "
+                "left as it was"
+            )
         if path.read_bytes() != file.content:
             raise FileProblem(f"{file.path}: has changed since it was read; left as it is")
         replace(path, content, durable=True)

@@ -27,8 +27,8 @@ _OPEN_FILES: Final = Path("/proc/self/fd")
 def replace(path: Path, content: bytes, *, durable: bool) -> None:
     """Give a file this content in one step: it has the old or the new one, whatever happens.
 
-    It keeps its permissions and the like; a file that is new gets the usual ones. `durable`: it is
-    on the disk before the old content goes. Raises OSError.
+    It keeps its permissions, its owner where that may be, and the like; a file that is new gets the
+    usual ones. `durable`: it is on the disk before the old content goes. Raises OSError.
     """
     _clear(path.parent)
     if _UNNAMED is not None and _OPEN_FILES.is_dir():
@@ -70,6 +70,10 @@ def _replace(path: Path, content: bytes, handle: int, draft: Path | None, durabl
 def _make_alike(path: Path, draft: Path) -> None:
     """Give a draft the permissions and the like of a file, or the usual ones of a new file."""
     if path.exists():
+        if sys.platform != "win32":
+            owner = path.stat()
+            with suppress(OSError):  # only root gives files away
+                os.chown(draft, owner.st_uid, owner.st_gid)
         shutil.copystat(path, draft)
         os.utime(draft)
     else:
