@@ -6,7 +6,7 @@ python   A module, named by a first line such as `# attention.py` (else `example
          in `PRELUDE` need no import. It is analysed, then executed with `@shapecheck` on, and its
          functions `test_*` are called.
 text     What the plugin says of the module above, each line as `file:line: ...`. Without such a
-         block it must say nothing.
+         block it must say nothing, unless `$ shapecheck check FILE` comes next.
 pytb     What executing the module above prints, and the error that ends it. Without such a block
          it must print nothing and end well. A failed `assert` is no output: it fails the page.
 pyi      A signature file, named by its first line. It is put into the project, and each signature
@@ -149,6 +149,8 @@ class Page:
                 self.fail(block, f'a block of kind "{block.kind}" is neither run nor excused')
                 continue
             if block.kind not in OUTPUTS or is_own_command(block):
+                if self.example and self.example.block.name in checked_by(block):
+                    self.printed.pop("text", None)
                 self.finish()
             handler(self, block)
         self.finish()
@@ -391,6 +393,12 @@ def is_test(command: str) -> bool:
 def is_own_command(block: Block) -> bool:
     """Whether a block shows what a command of ours prints."""
     return block.kind == "console" and block.text.startswith("$ shapecheck ")
+
+
+def checked_by(block: Block) -> list[str]:
+    """The files that `shapecheck check` names in a block: what it prints is compared as a whole."""
+    words = block.text.partition("\n")[0].split() if is_own_command(block) else []
+    return words if words[2:3] == ["check"] else []
 
 
 def is_shapecheck(command: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -150,6 +151,25 @@ def test_what_the_workflows_run_is_there() -> None:
     (tests,) = re.findall(r"TESTS: Final = \((.+)\)", text)
     for name in re.findall(r'"(.+?)"', tests):
         assert (ROOT / "tests" / name).exists(), name
+
+
+def test_the_site_has_every_page_and_its_links_lead_somewhere() -> None:
+    """A page that nobody can find, or a link out of docs/ that isn't one on the site."""
+    named = re.findall(r"^ +- (\S+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
+    docs = ROOT / "docs"
+    assert sorted(named) == sorted(p.relative_to(docs).as_posix() for p in docs.rglob("*.md"))
+    with_links = runpy.run_path(str(ROOT / "release" / "site_links.py"))["with_links"]
+    root = "https://example.org/blob/main"
+    assert with_links("[a](../README.md), [b](quiet.md)", "cli.md", root) == (
+        f"[a]({root}/README.md), [b](quiet.md)"
+    )
+    assert with_links("[a](../../stubs/x.pyi), [b](../cli.md#c)", "developers/y.md", root) == (
+        f"[a]({root}/stubs/x.pyi), [b](../cli.md#c)"
+    )
+
+
+def test_the_quickstart_is_two_pages() -> None:
+    assert len((ROOT / "docs" / "quickstart.md").read_text("utf-8").split()) < 800
 
 
 def matrix(workflow: str, job: str) -> Any:
