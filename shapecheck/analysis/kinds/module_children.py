@@ -16,6 +16,10 @@ LAYER: Final = "(layer)"
 """The attribute of an instance that is the layer of torch's which its class is derived from."""
 
 
+WRAPPED: Final = "module"
+"""The attribute in which what `nn.DataParallel` gives has the module that it does the work of."""
+
+
 def is_sequential(cls: Class) -> bool:
     """Whether a class is derived from `nn.Sequential`."""
     return SEQUENTIAL in set(library_ancestry(cls))
@@ -28,12 +32,19 @@ def children(frame: Frame, held: Instance) -> list[tuple[str, Value]] | None:
     """
     found = []
     for name, value in held.attrs.items():
+        if name == WRAPPED and _is_alike(frame, value, held):
+            continue  # all that it holds is among the attributes already
         is_one = is_child(frame, value)
         if is_one is None:
             return None
         if is_one:
             found.append((name, value))
     return found if held.whole and is_module(held.cls) else None
+
+
+def _is_alike(frame: Frame, value: Value, held: Instance) -> bool:
+    content = frame.state.instance_of(value)
+    return content is not None and content.cls == held.cls
 
 
 def is_child(frame: Frame, value: Value) -> bool | None:

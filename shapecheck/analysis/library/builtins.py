@@ -19,6 +19,7 @@ from shapecheck.analysis.interpreter.kinds import held_by, special
 from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function, spreads
 from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, is_constant, truth
 from shapecheck.analysis.kinds.construct import replaced
+from shapecheck.analysis.kinds.module_children import WRAPPED
 from shapecheck.analysis.program.declared import TensorDecl
 from shapecheck.analysis.program.model import NOTHING, Dotted, Value
 from shapecheck.analysis.relevance import is_installed
@@ -307,7 +308,7 @@ def _parallel(frame: Frame, call: LibraryCall) -> Value:
     value = call.get(0, "module", UNKNOWN)
     content = frame.state.instance_of(value)
     if content is not None:
-        attrs = {"module": value, **content.attrs}
+        attrs = {WRAPPED: value, **content.attrs}
         return frame.state.new(replace(content, attrs=attrs))
     return _copied(frame, value)
 
