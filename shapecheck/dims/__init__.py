@@ -55,7 +55,7 @@ from shapecheck.dims.functions import (
 )
 from shapecheck.dims.objects import Dim, DimKind, dims
 from shapecheck.dims.printing import render, render_atom
-from shapecheck.dims.solving import Relation, Verdict, solve
+from shapecheck.dims.solving import Relation, Verdict, reduced_gap, solve
 from shapecheck.dims.symbols import FRESH, HERE, Batched, Kind, Origin, Sym, Untold, in_order
 
 __all__ = [
@@ -104,6 +104,7 @@ __all__ = [
     "part",
     "power",
     "product",
+    "reduced_gap",
     "renamed",
     "renaming",
     "size_of",

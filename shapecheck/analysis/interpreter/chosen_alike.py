@@ -16,7 +16,7 @@ from shapecheck.analysis.program.model import Class, Value, literal
 from shapecheck.analysis.program.syntax import name_of, nodes_of, stored_in
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import OpInstance
-from shapecheck.dims import Kind, Size, Sym, Untold, symbol_of
+from shapecheck.dims import Kind, Size, Sym, Untold, reduced_gap, size_of, symbol_of
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
 from shapecheck.shapes import Facts, Mismatch, Problem, Run, Shape, Tensor, Topic, symbols_of
@@ -231,8 +231,23 @@ def _broadcasts(signature: Signature) -> bool:
 
 
 def _met(topics: Iterable[Topic]) -> list[Sym]:
-    """Return the chosen sizes that a problem is about, each by itself."""
-    return [symbol for topic in topics for symbol in _chosen(_only_symbol(topic))]
+    """Return the chosen sizes that a problem is about, each by itself or times the same."""
+    about = [*topics]
+    return [symbol for topic in _unmultiplied(about) for symbol in _chosen(_only_symbol(topic))]
+
+
+def _unmultiplied(about: Sequence[Topic]) -> Sequence[Topic]:
+    """Return two sizes without what both are multiplied by, `a` and `b` of `(a p)` and `(b p)`."""
+    if len(about) != 2 or any(one is None or isinstance(one, (Run, Shape)) for one in about):
+        return about
+    one, other = (size_of(topic) for topic in about)
+    gap = one - other
+    rest = gap if isinstance(gap, int) else reduced_gap(gap)[0]
+    if isinstance(rest, int) or sorted(rest.terms.values()) != [-1, 1]:
+        return about
+    powers = [power for product in rest.terms for power in product if len(product) == 1]
+    met = [Size.of(atom) for atom, exponent in powers if exponent == 1]
+    return met if len(met) == len(about) else about
 
 
 def _only_symbol(topic: Topic) -> Topic:

@@ -14,11 +14,13 @@ from shapecheck.analysis.interpreter.effects import changes_around
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Function, Scope, Value
 from shapecheck.analysis.program.syntax import kept_by_node, names_in, nodes_of
-from shapecheck.analysis.values.heap import inside
+from shapecheck.analysis.values.heap import inside, reachable
 from shapecheck.analysis.values.model import (
     Attributes,
     Bound,
+    DictContent,
     Instance,
+    ListContent,
     OneOf,
     Partial,
     Ref,
@@ -53,6 +55,9 @@ def called_unseen(frame: Frame, value: Value) -> None:
             return
     if changes_around(frame, function, given):
         let_go(frame, [value])
+
+
+_TO_FILL: Final = frozenset(("list", "dict"))
 
 
 class _Escape:
@@ -100,11 +105,21 @@ class _Escape:
         match self.frame.state.content(ref):
             case Instance(cls=cls):
                 self.value(cls)
+                self._empty_in(ref)
             case None:
                 pass
             case content:
                 self.frame.state.put(ref, None)
                 self.all(inside(content))
+
+    def _empty_in(self, ref: Ref) -> None:
+        """Let go of the empty lists and dicts of an instance: they are there to be filled."""
+        state = self.frame.state
+        for held in [*reachable([ref], state.heap)]:
+            content = state.heap[held]
+            if isinstance(content, (ListContent, DictContent)) and content.kind in _TO_FILL:
+                if content.items is not None and not content.items:
+                    state.put(held, None)
 
     def _around(self, node: ast.AST, home: Scope) -> None:
         """Let go of what a function or class uses of the variables around it."""

@@ -156,6 +156,8 @@ def apply(
             found = signature.apply(facts, given, named, site.label, instance, meant=True)
             return signature.with_arrays(found, array_of)
         facts.atoms, facts.runs = before.atoms, before.runs
+        if frame.depth and given and given[0] in ([], ()):
+            return UNKNOWN  # what fills a list for others may be out of sight, in a loop of theirs
         if fits_without(
             frame,
             given,

@@ -27,6 +27,7 @@ class _Reduced(NamedTuple):
 
     dim: int
     whole: ast.expr
+    is_told_always: bool
 
 
 @suspects("torch.Tensor.__sub__", "torch.Tensor.__add__")
@@ -40,7 +41,7 @@ def axis_lost(frame: Frame, call: OpCall) -> Suspicion | None:
         found = _reduced(frame, other)
         if found is None or not _is_of(frame, found.whole, one):
             continue
-        if _loses(frame, found.dim):
+        if _loses(frame, found):
             return Suspicion(
                 f'"{frame.segment(other)}" has lost axis {found.dim}, over which it was taken from '
                 f'"{frame.segment(one)}": the two line up by their last axes',
@@ -55,13 +56,14 @@ def _is_judged(frame: Frame, call: OpCall) -> bool:
     return any(shape.rank for shape in shapes)
 
 
-def _loses(frame: Frame, dim: int) -> bool:
+def _loses(frame: Frame, found: _Reduced) -> bool:
     """Whether what a reduction gives no longer lines up, but where it is of a vector.
 
-    In a module there are batches.
+    In a module there are batches, but `logsumexp` has to be told the only axis of a vector, too.
     """
     owner = None if frame.function is None else frame.function.owner
-    return dim >= 1 or (dim == -1 and owner is not None and is_module(owner))
+    has_batches = owner is not None and is_module(owner) and not found.is_told_always
+    return found.dim >= 1 or (found.dim == -1 and has_batches)
 
 
 def _reduced(frame: Frame, node: ast.expr | None) -> _Reduced | None:
@@ -93,7 +95,8 @@ def _reduction(node: ast.Call) -> _Reduced | None:
     is_norm = node.func.attr in ("norm", "vector_norm")
     loose = numbers[1:] if is_norm else numbers
     dim = told.get("dim", loose[0] if loose else None)
-    return _Reduced(dim, args[0]) if type(dim) is int else None
+    is_told_always = node.func.attr == "logsumexp"
+    return _Reduced(dim, args[0], is_told_always) if type(dim) is int else None
 
 
 def _literal(node: ast.expr) -> object:
