@@ -238,10 +238,10 @@ def _met(topics: Iterable[Topic]) -> list[Sym]:
 
 def _unmultiplied(about: Sequence[Topic]) -> Sequence[Topic]:
     """Return two sizes without what both are multiplied by, `a` and `b` of `(a p)` and `(b p)`."""
-    if len(about) != 2 or any(one is None or isinstance(one, (Run, Shape)) for one in about):
+    sizes = [size_of(one) for one in about if not isinstance(one, (Run, Shape)) and one is not None]
+    if len(sizes) != 2 or len(about) != 2:
         return about
-    one, other = (size_of(topic) for topic in about)
-    gap = one - other
+    gap = sizes[0] - sizes[1]
     rest = gap if isinstance(gap, int) else reduced_gap(gap)[0]
     if isinstance(rest, int) or sorted(rest.terms.values()) != [-1, 1]:
         return about
