@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from shapecheck.analysis.annotations import class_fields, declarations
@@ -19,7 +19,7 @@ from shapecheck.analysis.annotations.classes import (
     own_ancestry,
 )
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.program.declared import TensorDecl
+from shapecheck.analysis.program.declared import Declared, TensorDecl
 from shapecheck.analysis.program.model import Class, Function
 from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.program.syntax import ANY_NAME, given_to, is_def
@@ -39,15 +39,20 @@ def fields(cls: Class) -> list[Field]:
     return cls.module.recall(("fields", cls.node), found, [])
 
 
+def declared_fields(cls: Class) -> Mapping[str, Declared]:
+    """Return what a class declares its attributes to be."""
+
+    def found() -> Mapping[str, Declared]:
+        each = annotated_attributes(cls)
+        return {name: reader(home.module).read(node.annotation) for name, node, home in each}
+
+    return cls.module.recall(("declared fields", cls.node), found, {})
+
+
 def tensor_fields(cls: Class) -> list[tuple[str, TensorDecl]]:
     """Return the attributes that a class declares to be tensors of some shape."""
-
-    def found() -> list[tuple[str, TensorDecl]]:
-        each = annotated_attributes(cls)
-        read = [(name, reader(home.module).read(node.annotation)) for name, node, home in each]
-        return [(n, d) for n, d in read if isinstance(d, TensorDecl) and d.text is not None]
-
-    return cls.module.recall(("tensor fields", cls.node), found, [])
+    read = declared_fields(cls).items()
+    return [(n, d) for n, d in read if isinstance(d, TensorDecl) and d.text is not None]
 
 
 def hook(cls: Class) -> Function | None:

@@ -16,7 +16,12 @@ from shapecheck.analysis.annotations.classes import (
     is_dataclass,
     is_tensor_dict,
 )
-from shapecheck.analysis.annotations.construction import fields, hook, tensor_fields
+from shapecheck.analysis.annotations.construction import (
+    declared_fields,
+    fields,
+    hook,
+    tensor_fields,
+)
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import body, fitting, functions, registry
 from shapecheck.analysis.interpreter.calls import call_back
@@ -160,6 +165,20 @@ def _check_field(
     blame = Blame("unfit", "field", label, field.name)
     message = fitting.message(frame, subject, found, matcher, text, blame)
     frame.error(argument.node or node, message)
+
+
+def check_assigned(frame: Frame, cls: Class, name: str, value: Value, node: ast.expr) -> None:
+    """Fit what is assigned to an attribute to what its class declares that to be."""
+    declared = declared_fields(cls).get(name)
+    if declared is None:
+        return
+    matcher = Matcher(frame.state.facts)
+    found = fitting.check(frame, declared, value, matcher)
+    if found[0] is not None:
+        subject = f'field "{name}" of "{cls.name}"'
+        subject, text = fitting.spoken(frame, value, subject, None)
+        blame = Blame("unfit", "field", cls.name, name)
+        frame.error(node, fitting.message(frame, subject, found, matcher, text, blame))
 
 
 def run_hook(

@@ -44,7 +44,7 @@ from shapecheck.analysis.interpreter.kinds import (
     special,
 )
 from shapecheck.analysis.interpreter.op_calls import written
-from shapecheck.analysis.kinds.construct import declared_as, run_hook
+from shapecheck.analysis.kinds.construct import check_assigned, declared_as, run_hook
 from shapecheck.analysis.kinds.module_children import LAYER, children, is_sequential
 from shapecheck.analysis.kinds.tuples import item_of
 from shapecheck.analysis.program.declared import AnyDecl
@@ -168,6 +168,7 @@ class InstanceKind(Kind[Instance]):
             return
         setter = find_setter(held.cls, name)
         if setter is None:
+            check_assigned(frame, held.cls, name, new, node)
             frame.state.set_attribute(value, name, new)
         else:
             functions.invoke(frame, setter, [Argument(value), Argument(new)], {}, node, name)
