@@ -315,6 +315,35 @@ def test_other_functions_of_torch_take_plain_tensors(call: str) -> None:
         running(text, given_to_bodies())
 
 
+# A view in the place of a plain tensor that is annotated.
+IN_PLACE_OF_PLAIN = {
+    "plain(v)": 'argument "x" of "plain"',
+    "perhaps(v)": 'argument "x" of "perhaps"',
+    "several([v])": 'item 0 of argument "x" of "several"',
+}
+TAKING = (
+    '@shapecheck\ndef plain(x: Float[Tensor, "b t"]) -> None: ...\n'
+    '@shapecheck\ndef perhaps(x: Float[Tensor, "b t"] | None) -> None: ...\n'
+    '@shapecheck\ndef several(x: list[Float[Tensor, "b t"]]) -> None: ...\n'
+    '@shapecheck\ndef either(x: Float[Tensor, "b t"] | NamedTensor) -> None: ...\n'
+)
+
+
+@pytest.mark.parametrize("call", IN_PLACE_OF_PLAIN)
+def test_an_annotated_tensor_is_a_plain_one(call: str) -> None:
+    text = statements(call, "x").replace("@shapecheck", f"{TAKING}@shapecheck", 1)
+    (found,) = running(text, given_to_bodies())
+    said = 'is NamedTensor, declared a tensor "b t"; write .tensor'
+    assert found == f"error: {IN_PLACE_OF_PLAIN[call]} {said}"
+    assert static(text) == [found.replace("item 0", "an item")]
+
+
+@pytest.mark.parametrize("call", ["plain(v.tensor)", "perhaps(None)", "either(v)", "either(x)"])
+def test_what_an_annotation_takes_for_a_view(call: str) -> None:
+    text = statements(call, "x").replace("@shapecheck", f"{TAKING}@shapecheck", 1)
+    assert static(text) == running(text, given_to_bodies()) == ["b t"]
+
+
 PRODUCT = (
     'a NamedTensor has no "@", which goes by axes: write .dot(other, "d") for a product over d'
 )
