@@ -424,6 +424,8 @@ def teach(
             said = replace(said, notes=(*where_lost(frame, node, value, misfit), *said.notes))
         frame.error(node, said)
         matcher.pending = []
+        if frame.caught:  # nothing takes what an error keeps the program from
+            return value
         return Tensor(_build(frame, matcher, declared), declared.dtype)
     built = _build(frame, matcher, declared)
     known = frame.state.facts.shape(value.shape)
