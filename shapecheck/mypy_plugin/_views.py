@@ -24,7 +24,6 @@ from shapecheck.ops.named.views import is_in_place
 from shapecheck.signatures import table
 
 if TYPE_CHECKING:
-
     from mypy.checker import TypeChecker
     from mypy.nodes import Expression
     from mypy.plugin import FunctionSigContext

@@ -62,7 +62,8 @@ WRONG = {
         '"named.sum" has no dimension "t" in (b n d): it has "b", "n" and "d"'
     ),
     'named.narrow(x, "t", 0, x.shape[1] // 2) + x': (
-        '"+" can\'t broadcast (b t//2 d) with (b t d): axis -2 is t//2 on the left and t on the right'
+        '"+" can\'t broadcast (b t//2 d) with (b t d): '
+        "axis -2 is t//2 on the left and t on the right"
     ),
     'named.op(w, lambda x: x.view(x.shape[0], x.shape[1], -1), e="(k h)")': (
         '"named.op" has no dimension "(k h)" in (b t (h k)): the nearest is "(h k)"'
