@@ -587,3 +587,68 @@ def test_a_view_has_names_however_much_is_checked(mode: str, monkeypatch: Any) -
     monkeypatch.setenv("SHAPECHECK", mode)
     found = shapecheck(compiled)(torch.rand(2, 3, 4), torch.rand(4, 5, 2))
     assert found.shape == (2, 5)
+
+
+# What no index by name is, of a view of (b t) that is 2 by 3.
+INDICES = {
+    "v[{'t': 5}]": (
+        '"[...]" can\'t take element 5 of "t" in (b t): "t" has 3 elements, so that indices go '
+        "from -3 to 2"
+    ),
+    "v[{'t': [0, 3]}]": (
+        '"[...]" can\'t take element 3 of "t" in (b t): "t" has 3 elements, so that indices go '
+        "from -3 to 2"
+    ),
+    "v.get('b', -3)": (
+        '"v.get" can\'t take element -3 of "b" in (b t): "b" has 2 elements, so that indices go '
+        "from -2 to 1"
+    ),
+    "v[{'t': 0, 'b': 7}] = 1.0": (
+        '"[...] =" can\'t take element 7 of "b" in (b t): "b" has 2 elements, so that indices go '
+        "from -2 to 1"
+    ),
+    "v.get('t')": (
+        '"v.get" can\'t take None of "t" in (b t): an index is an int, a slice, a list or a tensor'
+    ),
+    "v[{'t': 'a'}]": (
+        '"[...]" can\'t take \'a\' of "t" in (b t): an index is an int, a slice, a list or a tensor'
+    ),
+    "v[{'t': True}]": (
+        '"[...]" can\'t take True of "t" in (b t): an index is an int, a slice, a list or a tensor'
+    ),
+    "v[{'t': v > 0}]": (
+        '"[...]" can\'t take a mask (b t) of "t" in (b t): it has 2 dimensions; masked_select '
+        "takes what such a mask says"
+    ),
+    "v[{'t': torch.tensor([True, False])}]": (
+        '"[...]" can\'t take a mask (2) of "t" in (b t): "t" has 3 elements'
+    ),
+    "v[{'t': [0, 1, 2], 'b': [0, 1]}]": (
+        '"[...]" can\'t take indices of several dimensions of (b t) together: there are 3 of "t" '
+        'and 2 of "b"; take one behind the other, or as many of each'
+    ),
+    "v[{'t': 0, 't ': 1}]": '"[...]" can\'t take "t" of (b t): it is given twice',
+    "v[{}]": '"[...]" takes an index by name: {} isn\'t one; write dict(t=0)',
+}
+
+
+@pytest.mark.parametrize("index", INDICES)
+def test_what_is_said_of_an_index_by_name(index: str) -> None:
+    head = f"{VIEWS}\n@shapecheck\ndef f() -> None:\n    v = NamedTensor(torch.rand(2, 3), 'b t')\n"
+    text = f"{head}    {index}\n"
+    assert static(text) == running(text, []) == [f"error: {INDICES[index]}"]
+
+
+def test_an_index_beyond_a_dimension_is_an_index_error() -> None:
+    x, *_ = views()
+    for index in (3, [0, 3]):
+        with pytest.raises(IndexError) as caught:
+            x[{"t": index}]
+        assert isinstance(caught.value, ShapeError)
+        assert "torch says: " in str(caught.value)
+    right = (
+        x[{"t": [0, -3]}],
+        x[{"t": [0, 1], "d": [2, 3]}],
+        x[{"t": torch.tensor([True, False, True])}],
+    )
+    assert [one.dims for one in right] == [("b", None, "d"), ("b", None), ("b", None, "d")]

@@ -54,7 +54,7 @@ def by_name(at: Value) -> list[tuple[Value, Value]] | None:
     if isinstance(at, Unknown):
         return None
     if not isinstance(at, Mapping) or not at:
-        raise not_by_name(said(at))
+        raise not_by_name("{}" if at == {} else said(at))
     return by_dimension(at)
 
 

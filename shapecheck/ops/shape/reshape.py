@@ -205,7 +205,9 @@ def regroup(
         return Shape(tuple(item.size if isinstance(item, Composite) else item for item in final))
     if blank:
         return Shape(tuple(final))
-    return Shape((*source.dims[:lead], *_align(call, source.dims, final, lead)))
+    ahead = zip(source.dims[:lead], final, strict=False)
+    stay = [target if isinstance(item, int) else item for item, target in ahead]
+    return Shape((*stay, *_align(call, source.dims, final, lead)))
 
 
 def _of_steps(call: Call, source: Shape, targets: Sequence[Item | None], inferred: int) -> Shape:
@@ -641,9 +643,9 @@ def _is_one(call: Call, item: Item) -> bool:
 
 
 def _kept(owner: Item, factor: IntSize, target: Item) -> Item:
-    """Return the name for one dimension that stays: the input's, unless nothing is known of it."""
+    """Return the name for one dimension that stays: the input's, unless it has none."""
     if isinstance(target, Run):
         return target
     if isinstance(owner, Run):
         return factor
-    return target if _loose(factor) else factor
+    return target if isinstance(factor, int) or _loose(factor) else factor
