@@ -652,3 +652,49 @@ def test_an_index_beyond_a_dimension_is_an_index_error() -> None:
         x[{"t": torch.tensor([True, False, True])}],
     )
     assert [one.dims for one in right] == [("b", None, "d"), ("b", None), ("b", None, "d")]
+
+
+HIDES = 'mask_to hides it, and mask_to("") shows it again'
+# What comes of a view `h` of (b t d) of which `b` is hidden.
+HIDDEN = {
+    "h.softmax('t')": "b t d",
+    "h.softmax('b')": '"h.softmax" can\'t take "b" of (b t d): ',
+    "h.sum('t d')": "b",
+    "h.sum('d').amax('b')": '"amax" can\'t take "b" of (b t): ',
+    "(h.relu() + c).sum('b')": '"sum" can\'t take "b" of (b t d): ',
+    "torch.exp(h).max('t')[0].sum('b')": '"sum" can\'t take "b" of (b d): ',
+    "h[{'t': 0}]": "b d",
+    "h[{'b': 0}]": '"[...]" can\'t take "b" of (b t d): ',
+    "h.stack(e='b t')": '"h.stack" can\'t take "b" of (b t d): ',
+    "h.rename(q='t').dot(c.rename(q='t'), 'q')": "b d",
+    "h.mask_to('t').sum('t')": '"sum" can\'t take "t" of (b t d): ',
+    "h.mask_to('').sum('b')": "t d",
+    "h.mask_to('')[{'b': 0}]": "t d",
+    "NamedTensor(h).sum('b')": "t d",
+}
+
+
+@pytest.mark.parametrize("expression", HIDDEN)
+def test_what_is_hidden(expression: str) -> None:
+    head = (
+        f"{VIEWS}\n@shapecheck\ndef f(x: Float[Tensor, 'b t d'], y: Float[Tensor, 't']) -> None:\n"
+    )
+    held = "    h, c = NamedTensor(x).mask_to('b'), NamedTensor(y)\n"
+    text = f"{head}{held}    reveal_shape(({expression}).tensor)\n"
+    found = HIDDEN[expression]
+    expected = f"error: {found}{HIDES}" if "can't" in found else found
+    assert static(text) == running(text, [torch.rand(2, 3, 4), torch.rand(3)]) == [expected]
+
+
+def test_what_hides_is_a_view_like_others() -> None:
+    x, *_ = views()
+    hidden = x.mask_to("b")
+    assert isinstance(hidden, NamedTensor)
+    assert hidden.dims == x.dims
+    assert repr(hidden) == repr(x)
+    for again in (hidden, copy.copy(hidden), pickle.loads(pickle.dumps(hidden)), hidden * 2):
+        with pytest.raises(ShapeError, match="mask_to hides it"):
+            again.sum("b")
+        assert again.sum("t").mask_to("").sum("b").dims == ("d",)
+    with pytest.raises(ShapeError, match='has no dimension "q"'):
+        x.mask_to("q")

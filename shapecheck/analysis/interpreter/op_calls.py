@@ -517,7 +517,7 @@ def written(value: Value) -> Value:
         case Array(tensor=Tensor(blank=True) as tensor):
             return Array(replace(tensor, blank=False))
         case ByName(tensor=Tensor(blank=True) as tensor):
-            return ByName(replace(tensor, blank=False))
+            return replace(value, tensor=replace(tensor, blank=False))
     return value
 
 
