@@ -20,7 +20,8 @@ from mypy.types import (
     get_proper_type,
 )
 
-from shapecheck.mypy_plugin._names import FORWARD, IDENTITY, LOOSE_PARAMETERS, MODULE
+from shapecheck.mypy_plugin._names import FORWARD, IDENTITY, LAYERS, LOOSE_PARAMETERS, MODULE
+from shapecheck.mypy_plugin._views import given_views, is_elementwise
 from shapecheck.project.relevance import is_library
 
 if TYPE_CHECKING:
@@ -45,7 +46,10 @@ def call_as_forward(ctx: MethodSigContext) -> FunctionLike:
     if not isinstance(forward, FunctionLike):
         return ctx.default_signature
     module = checker.modules.get(owner.module_name)
-    return _relaxed(forward, module is not None and is_library(module.path))
+    relaxed = _relaxed(forward, module is not None and is_library(module.path))
+    if isinstance(relaxed, CallableType) and _is_elementwise(owner):
+        return given_views(ctx._replace(args=ctx.args[:1], default_signature=relaxed))
+    return relaxed
 
 
 def result_as_expected(ctx: MethodSigContext) -> FunctionLike:
@@ -83,6 +87,11 @@ def _owner_of_forward(info: TypeInfo) -> TypeInfo | None:
     if call is None or call.fullname != MODULE:
         return None
     return None if owner is None or owner.fullname in (MODULE, IDENTITY) else owner
+
+
+def _is_elementwise(layer: TypeInfo) -> bool:
+    """Whether a layer of torch's calls an elementwise function, as `nn.ReLU` does `relu`."""
+    return layer.module_name.startswith(LAYERS) and is_elementwise(layer.name.lower())
 
 
 def _relaxed(forward: FunctionLike, is_foreign: bool) -> FunctionLike:

@@ -25,6 +25,7 @@ from shapecheck.mypy_plugin._module_call import call_as_forward, result_as_expec
 from shapecheck.mypy_plugin._project import read_project
 from shapecheck.mypy_plugin._reporting import Reporter
 from shapecheck.mypy_plugin._sources import ModuleFinder, SourceReader
+from shapecheck.mypy_plugin._views import given_views, takes_views
 from shapecheck.project.relevance import is_library
 
 if TYPE_CHECKING:
@@ -169,7 +170,8 @@ class ShapecheckPlugin(Plugin):
         self, fullname: str
     ) -> Callable[[FunctionSigContext], FunctionLike] | None:
         """Answer for functions whose parameters mypy knows too narrowly."""
-        return self._function_signature_hooks.get(fullname)
+        known = self._function_signature_hooks.get(fullname)
+        return given_views if known is None and takes_views(fullname) else known
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         """Answer for functions whose effect on types mypy doesn't know."""
@@ -178,9 +180,9 @@ class ShapecheckPlugin(Plugin):
     def get_method_signature_hook(
         self, fullname: str
     ) -> Callable[[MethodSigContext], FunctionLike] | None:
-        """Answer for calls of instances, which mypy names after the class of the instance."""
+        """Answer for calls of instances, which mypy names after their class, and for tensors'."""
         if not fullname.endswith(names.CALL_METHOD):
-            return None
+            return given_views if takes_views(fullname) else None
         return call_as_forward if self._project.settings.typed_calls else result_as_expected
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:

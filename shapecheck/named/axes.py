@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
@@ -26,12 +26,16 @@ from shapecheck.named.core import (
     settled,
 )
 from shapecheck.named.holding import Operand, plain
-from shapecheck.ops.call import as_dim
+from shapecheck.ops.call import UNKNOWN, Other, as_dim
 from shapecheck.ops.named import naming
 from shapecheck.ops.named import operations as rules
 from shapecheck.ops.named.joins import fitting
 from shapecheck.ops.named.views import not_by_name
+from shapecheck.runtime.annotations.hints import dtype_mask
+from shapecheck.runtime.errors import ShapeError, error_like
 from shapecheck.runtime.naming.facts import value_of
+from shapecheck.shapes import Shape
+from shapecheck.shapes import Tensor as Known
 
 Index: TypeAlias = "int | slice | Sequence[int] | Operand"
 """What is taken of a dimension."""
@@ -199,22 +203,75 @@ def taken(x: Tensor, given: Sequence[tuple[Name, Any]]) -> Tensor:
     """Return what stands at indices of dimensions, each behind the name of its dimension."""
     places = [planned(rules.only, (x,), meant(name)) for name, _ in given]
     first = given[0][1]
-    if len(places) == 1 and type(first) is int:
-        return carry(torch.select, x, places[0], first)
-    return carry(torch.Tensor.__getitem__, x, _subscript(x, places, [item for _, item in given]))
+    try:
+        if len(places) == 1 and type(first) is int:
+            return carry(torch.select, x, places[0], first)
+        return carry(torch.Tensor.__getitem__, x, _subscript(x, places, given))
+    except _REFUSING as error:
+        _retell(error, x, given)
+        raise
 
 
-def _subscript(x: Tensor, places: Sequence[int], items: Sequence[Any]) -> tuple[Any, ...]:
-    found: list[Any] = [slice(None)] * x.dim()
-    for place, item in zip(places, items, strict=True):
+_REFUSING: Final = (IndexError, TypeError, ValueError, RuntimeError)
+"""What torch raises of an index; a `ShapeError` is one of them."""
+
+
+def _subscript(
+    x: Tensor, places: Sequence[int], given: Sequence[tuple[Name, Any]]
+) -> tuple[Any, ...]:
+    found: list[Any] = [_WHOLE] * x.dim()
+    for place, (_, item) in zip(places, given, strict=True):
+        if item is None or item.__class__ is bool or found[place] is not _WHOLE:
+            _check_indices(x, given)
         found[place] = plain(item)
     return tuple(found)
+
+
+_WHOLE: Final = slice(None)
+
+
+def _retell(error: Exception, x: Tensor, given: Sequence[tuple[Name, Any]]) -> None:
+    """Raise what the rule says of indices, in the place of what torch says of them."""
+    try:
+        _check_indices(x, given)
+    except ShapeError as told:
+        cause: BaseException = error
+        words = str(error)
+        if isinstance(error, ShapeError):
+            cause, words = error.__cause__ or error, error.words
+        raise error_like(cause)(told.message, told.names, told.place, words) from cause
+
+
+def _check_indices(x: Tensor, given: Sequence[tuple[Name, Any]]) -> None:
+    """Refuse what is no index of a dimension, in the words of the rule. Raises `ShapeError`."""
+    if not torch.compiler.is_compiling():
+        seen = tuple([(meant(name), _seen(item)) for name, item in given])
+        planned(_indices, (x,), seen, tuple(x.shape))
+
+
+def _indices(call: Any, shape: Any, given: Sequence[tuple[Any, Any]], sizes: Sequence[int]) -> bool:
+    rules.indices(call, shape, given, sizes)
+    return True
+
+
+def _seen(item: Any) -> Any:
+    """Return an index as rules see it, so that it can be looked up."""
+    item = plain(item)
+    if isinstance(item, Tensor):
+        known = record_of(item)
+        dims = tuple(item.shape) if known is None else known.dims
+        return Known(Shape(dims), dtype_mask(item.dtype))
+    if isinstance(item, (list, tuple)):
+        return tuple(item) if all(type(one) is int for one in item) else UNKNOWN
+    if isinstance(item, slice):
+        return UNKNOWN
+    return item if item is None or isinstance(item, (int, float, str)) else Other(given_as(item))
 
 
 def by_name(at: Any) -> list[tuple[Name, Any]]:
     """Return what is taken of which dimension, `{"t": 0}`; refuse what doesn't say it."""
     if not isinstance(at, Mapping) or not at:
-        refuse_as(not_by_name(given_as(at)))
+        refuse_as(not_by_name("{}" if at == {} else given_as(at)))
     return list(at.items())
 
 
@@ -227,11 +284,15 @@ def put(x: Tensor, at: Mapping[Any, Index], value: Operand | float) -> Tensor:
     given = by_name(at)
     value = plain(value)
     places = [planned(rules.only, (x,), meant(name)) for name, _ in given]
-    subscript = _subscript(x, places, [item for _, item in given])
-    if isinstance(value, Tensor) and value.dim():
-        part = carry(torch.Tensor.__getitem__, x, subscript)
-        value = placed(value, planned(_fitting, (part, value)))
-    carry(torch.Tensor.__setitem__, x, subscript, value)
+    subscript = _subscript(x, places, given)
+    try:
+        if isinstance(value, Tensor) and value.dim():
+            part = carry(torch.Tensor.__getitem__, x, subscript)
+            value = placed(value, planned(_fitting, (part, value)))
+        carry(torch.Tensor.__setitem__, x, subscript, value)
+    except _REFUSING as error:
+        _retell(error, x, given)
+        raise
     return x
 
 

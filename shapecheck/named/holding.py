@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias, TypeVar
 
 import torch
 
 from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming.call_names import CallNames, state
-from shapecheck.runtime.naming.records import Record, apart, sizes_of
+from shapecheck.runtime.naming.records import Record, Table, apart, sizes_of
 from shapecheck.runtime.naming.transforms import known
 
 T = TypeVar("T")
@@ -53,6 +53,30 @@ def hold(holder: Holder, tensor: torch.Tensor) -> None:
         found = frame.table.get(id(tensor))
         if found is not None and found[0]() is tensor:
             holder._held = found[1]
+
+
+def each_held(
+    cls: type[Holder], given: Iterable[object], other: Callable[[type[Holder], object], object]
+) -> tuple[object, ...]:
+    """Return several tensors, each in what holds one; `other` says what comes of anything else."""
+    table: Table = {}  # while torch.compile traces, names are found otherwise
+    if not _compiling():
+        mode = state.mode
+        table = ((None if mode is None else mode.frame) or state.root).table
+    each: list[object] = []
+    for one in given:
+        if one.__class__ is torch.Tensor:
+            holder = _new(cls)
+            found = table.get(id(one))
+            holder._tensor = one
+            holder._held = found[1] if found is not None and found[0]() is one else None
+            each.append(holder)
+        else:
+            each.append(other(cls, one))
+    return tuple(each)
+
+
+_new: Final = object.__new__
 
 
 def _enter(frame: CallNames, tensor: torch.Tensor, held: Record) -> None:

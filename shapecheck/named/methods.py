@@ -22,7 +22,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from shapecheck.named.core import carry
 from shapecheck.named.elements import across
-from shapecheck.named.holding import Holder, hold
+from shapecheck.named.holding import Holder, each_held, hold
 from shapecheck.ops.named.views import is_in_place
 from shapecheck.runtime.errors import CarriedError
 from shapecheck.runtime.source import told_at_users_line
@@ -41,13 +41,9 @@ def held(cls: type[H], tensor: Tensor) -> H:
 
 def all_held(cls: type[Holder], found: Any) -> Any:
     """Return what a function gave, each tensor in it in what holds one."""
-    if isinstance(found, Tensor):
-        return held(cls, found)
     if isinstance(found, tuple) and not isinstance(found, PackedSequence):
-        return tuple(
-            [held(cls, one) if one.__class__ is Tensor else all_held(cls, one) for one in found]
-        )
-    return found
+        return each_held(cls, found, all_held)
+    return held(cls, found) if isinstance(found, Tensor) else found
 
 
 def _called(function: Callable[..., Any], name: str) -> Any:

@@ -194,7 +194,7 @@ def argsort(x: Tensor, dim: Name, descending: bool = False) -> Tensor:
 def topk(x: Tensor, k: int, dim: Name, largest: bool = True) -> Pair:
     """Return the `k` largest elements along a dimension, and where they were."""
     fill: Fill = "lowest" if largest else "highest"
-    return reduced(torch.topk, fill, x, dim, k, axis(x, dim), largest)
+    return reduced(torch.topk, fill, x, dim, k, axis(x, dim), largest=largest)
 
 
 def flip(x: Tensor, dim: Names) -> Tensor:

@@ -16,8 +16,9 @@ from torch import Tensor
 from shapecheck.dims import Dim
 from shapecheck.named import axes, functions, joining, making, picking, ragged, reductions
 from shapecheck.named import names as naming
-from shapecheck.named.core import Name, carry, settled
+from shapecheck.named.core import Name, carry, meant, planned, settled
 from shapecheck.named.elements import across
+from shapecheck.named.hiding import hiding
 from shapecheck.named.holding import Holder, Operand, hold, plain
 from shapecheck.named.methods import (
     OfClass,
@@ -29,7 +30,7 @@ from shapecheck.named.methods import (
     method,
     operator,
 )
-from shapecheck.ops.named.views import NO_PRODUCT, absent, is_in_place, takes_plain
+from shapecheck.ops.named.views import NO_PRODUCT, absent, hidden_up_to, is_in_place, takes_plain
 from shapecheck.runtime.asking.claims import named
 from shapecheck.runtime.asking.questions import dims_of
 from shapecheck.runtime.errors import ShapeError, carried
@@ -228,6 +229,15 @@ class NamedTensor(Holder):
 
     # By name -------------------------------------------------------------------------------------
 
+    def mask_to(self: ViewT, dim: Name) -> ViewT:
+        """Hide the dimensions up to one from what finds them by name, in all that comes of it.
+
+        `x.mask_to("b")` is for what works on each item of a batch; `mask_to("")` shows all again.
+        """
+        tensor = self.tensor
+        names = planned(_up_to, (tensor,), meant(dim))
+        return held(hiding(self.__class__, names), tensor)
+
     def __getitem__(self: ViewT, index: Mapping[Any, axes.Index]) -> ViewT:
         return held(self.__class__, axes.taken(self.tensor, axes.by_name(index)))
 
@@ -355,6 +365,10 @@ class NamedTensor(Holder):
     randn = OfClass(making.randn)
     zeros = OfClass(making.zeros)
     unpack = OfClass(ragged.unpack)
+
+
+def _up_to(call: Any, shape: Any, dim: Any) -> frozenset[str]:
+    return hidden_up_to(call, shape, dim) or frozenset()
 
 
 def _put_aside() -> AbstractContextManager[object]:

@@ -244,12 +244,33 @@ def function_of(code: CodeType) -> ast.AST | None:
     return ast.increment_lineno(tree, start - 1 - indented)
 
 
+def lambda_of(code: CodeType) -> ast.Lambda | None:
+    """Parse the file of a lambda and return it; None where another one may be meant."""
+    try:
+        with LOCK:
+            tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+    except (SyntaxError, ValueError):
+        return None
+    ends = {(last, end) for _, last, _, end in _positions(code)}
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and (node.body.end_lineno, node.body.end_col_offset) in ends
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _positions(code: CodeType) -> Iterator[tuple[int | None, ...]]:
+    """Yield the lines and columns of what stands at each offset of bytecode, from Python 3.11."""
+    positions = getattr(code, "co_positions", None)
+    return iter(()) if positions is None else positions()
+
+
 def span_at(code: CodeType, offset: int) -> tuple[int | None, ...] | None:
     """Return the lines and columns of what stands at an offset in the bytecode."""
-    positions = getattr(code, "co_positions", None)  # from Python 3.11 on
-    if positions is None:
-        return None
-    return next(islice(positions(), max(offset, 0) // 2, None), None)
+    return next(islice(_positions(code), max(offset, 0) // 2, None), None)
 
 
 def expression_at(code: CodeType, span: tuple[int | None, ...]) -> ast.expr | None:

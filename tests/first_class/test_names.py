@@ -207,3 +207,15 @@ def test_gradients_go_through() -> None:
 
     turn(x, check)
     assert torch.allclose(x.grad, 2 * x)  # type: ignore[arg-type]
+
+
+def test_an_error_in_the_place_of_functorchs_is_of_its_class() -> None:
+    @shapecheck
+    def index(t: Float[Tensor, "a b"]) -> None:
+        x, y, z = dims(3)
+        t[x, y, z]
+
+    with pytest.raises(ValueError, match="the tensor has 2 axes, and 3 are indexed") as caught:
+        index(torch.rand(3, 4))
+    assert isinstance(caught.value, ShapeError)
+    assert "torch says: at least 3 indices were supplied" in str(caught.value)

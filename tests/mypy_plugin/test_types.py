@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tests.mypy_plugin.conftest import Project
 
 TENSOR = "torch._tensor.Tensor"
+VIEW = "shapecheck.named.tensor.NamedTensor"
 SETTINGS = """
 [mypy-strict_forward,strict_isinstance,strict_aliases]
 disallow_untyped_calls = True
@@ -251,6 +252,37 @@ Video = Float[
     Tensor, "t 3 h w"
 ]
 """,
+    "views": """\
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from shapecheck.named import NamedTensor
+
+class Mine(NamedTensor): ...
+
+def right(x: Tensor, v: NamedTensor, mine: Mine) -> NamedTensor:
+    reveal_type(torch.relu(v))  # N: Revealed type is "VIEW"
+    reveal_type(torch.add(x, v, alpha=2))  # N: Revealed type is "VIEW"
+    reveal_type(torch.where(v > 0, v, 0.0))  # N: Revealed type is "VIEW"
+    reveal_type(torch.clamp(v, min=0))  # N: Revealed type is "VIEW"
+    reveal_type(F.relu(input=v))  # N: Revealed type is "VIEW"
+    reveal_type(x.maximum(v))  # N: Revealed type is "VIEW"
+    reveal_type(x.mul_(v))  # N: Revealed type is "TENSOR"
+    reveal_type(torch.relu_(v))  # N: Revealed type is "VIEW"
+    reveal_type(torch.exp(torch.exp(mine)))  # N: Revealed type is "views.Mine"
+    reveal_type(nn.ReLU()(v))  # N: Revealed type is "VIEW"
+    reveal_type(torch.relu(x))  # N: Revealed type is "TENSOR"
+    return x - v
+
+def either(x: Tensor | NamedTensor) -> None:
+    reveal_type(torch.relu(x))  # N: Revealed type is "VIEW | TENSOR"
+
+def wrong(v: NamedTensor, net: nn.Linear) -> None:
+    torch.softmax(v, 1)  # E: Argument 1 to "softmax" has incompatible type "NamedTensor"; expected "Tensor"  [arg-type]
+    torch.relu("v")  # E: Argument 1 to "relu" has incompatible type "str"; expected "Tensor"  [arg-type]
+    torch.relu(v, 1)  # E: Too many arguments for "relu"  [call-arg]
+    net(v)  # E: Argument 1 to "forward" of "Linear" has incompatible type "NamedTensor"; expected "Tensor"  [arg-type]
+""",
     "wrong_isinstance": """\
 from typing import Annotated
 from torch import Tensor
@@ -276,7 +308,7 @@ def test_case(printed: dict[str, list[str]], name: str) -> None:
     """Each line draws what it says."""
     kinds = {"E": "error", "N": "note"}
     expected = [
-        f"{number}: {kinds[kind]}: {message.replace('TENSOR', TENSOR)}"
+        f"{number}: {kinds[kind]}: {message.replace('TENSOR', TENSOR).replace('VIEW', VIEW)}"
         for number, line in enumerate(CASES[name].splitlines(), start=1)
         for kind, message in re.findall(r" # ([EN]): (.*?)(?= # |$)", line)
     ]

@@ -446,3 +446,42 @@ def test_every_function_is_there() -> None:
     functions = sorted(name for name in named.__all__ if name.islower())
     assert sorted(FORMS) == functions
     assert sorted(WRONG) == functions
+
+
+AGAIN = """
+import pytest
+from shapecheck import ShapeError, assert_shape, names
+
+
+def first() -> None:
+    x = named(torch.rand(2, 3), "b t")
+    with pytest.raises(ShapeError):
+        assert_shape(x, "b 4")
+    assert_shape(named(torch.rand(2, 3), "b t"), "b 3")
+
+
+def second() -> None:
+    x = named(torch.rand(2, 3), "b t")
+    assert_shape(x, "n m")
+    with pytest.raises(ShapeError):
+        assert_shape(x, "n 4")
+    assert_shape(torch.rand(2, 3), "n m")
+    assert_shape(x + torch.rand(2, 3), "b 3")
+
+
+first()
+second()
+with names():
+    first()
+    second()
+"""
+
+
+def test_a_name_has_its_size_wherever_it_is_given() -> None:
+    text = f"{HEAD}{AGAIN}"
+    assert static(text) == []
+    exec(compile(text, "again.py", "exec"), {})
+    wrong = text.replace('assert_shape(x + torch.rand(2, 3), "b 3")', "x + torch.rand(2, 4)")
+    assert static(wrong)[:1] == [
+        'error: "+" can\'t broadcast (b t) with (2 4): axis -1 is t on the left and 4 on the right'
+    ]

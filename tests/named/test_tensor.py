@@ -315,6 +315,35 @@ def test_other_functions_of_torch_take_plain_tensors(call: str) -> None:
         running(text, given_to_bodies())
 
 
+# A view in the place of a plain tensor that is annotated.
+IN_PLACE_OF_PLAIN = {
+    "plain(v)": 'argument "x" of "plain"',
+    "perhaps(v)": 'argument "x" of "perhaps"',
+    "several([v])": 'item 0 of argument "x" of "several"',
+}
+TAKING = (
+    '@shapecheck\ndef plain(x: Float[Tensor, "b t"]) -> None: ...\n'
+    '@shapecheck\ndef perhaps(x: Float[Tensor, "b t"] | None) -> None: ...\n'
+    '@shapecheck\ndef several(x: list[Float[Tensor, "b t"]]) -> None: ...\n'
+    '@shapecheck\ndef either(x: Float[Tensor, "b t"] | NamedTensor) -> None: ...\n'
+)
+
+
+@pytest.mark.parametrize("call", IN_PLACE_OF_PLAIN)
+def test_an_annotated_tensor_is_a_plain_one(call: str) -> None:
+    text = statements(call, "x").replace("@shapecheck", f"{TAKING}@shapecheck", 1)
+    (found,) = running(text, given_to_bodies())
+    said = 'is NamedTensor, declared a tensor "b t"; write .tensor'
+    assert found == f"error: {IN_PLACE_OF_PLAIN[call]} {said}"
+    assert static(text) == [found.replace("item 0", "an item")]
+
+
+@pytest.mark.parametrize("call", ["plain(v.tensor)", "perhaps(None)", "either(v)", "either(x)"])
+def test_what_an_annotation_takes_for_a_view(call: str) -> None:
+    text = statements(call, "x").replace("@shapecheck", f"{TAKING}@shapecheck", 1)
+    assert static(text) == running(text, given_to_bodies()) == ["b t"]
+
+
 PRODUCT = (
     'a NamedTensor has no "@", which goes by axes: write .dot(other, "d") for a product over d'
 )
@@ -558,3 +587,114 @@ def test_a_view_has_names_however_much_is_checked(mode: str, monkeypatch: Any) -
     monkeypatch.setenv("SHAPECHECK", mode)
     found = shapecheck(compiled)(torch.rand(2, 3, 4), torch.rand(4, 5, 2))
     assert found.shape == (2, 5)
+
+
+# What no index by name is, of a view of (b t) that is 2 by 3.
+INDICES = {
+    "v[{'t': 5}]": (
+        '"[...]" can\'t take element 5 of "t" in (b t): "t" has 3 elements, so that indices go '
+        "from -3 to 2"
+    ),
+    "v[{'t': [0, 3]}]": (
+        '"[...]" can\'t take element 3 of "t" in (b t): "t" has 3 elements, so that indices go '
+        "from -3 to 2"
+    ),
+    "v.get('b', -3)": (
+        '"v.get" can\'t take element -3 of "b" in (b t): "b" has 2 elements, so that indices go '
+        "from -2 to 1"
+    ),
+    "v[{'t': 0, 'b': 7}] = 1.0": (
+        '"[...] =" can\'t take element 7 of "b" in (b t): "b" has 2 elements, so that indices go '
+        "from -2 to 1"
+    ),
+    "v.get('t')": (
+        '"v.get" can\'t take None of "t" in (b t): an index is an int, a slice, a list or a tensor'
+    ),
+    "v[{'t': 'a'}]": (
+        '"[...]" can\'t take \'a\' of "t" in (b t): an index is an int, a slice, a list or a tensor'
+    ),
+    "v[{'t': True}]": (
+        '"[...]" can\'t take True of "t" in (b t): an index is an int, a slice, a list or a tensor'
+    ),
+    "v[{'t': v > 0}]": (
+        '"[...]" can\'t take a mask (b t) of "t" in (b t): it has 2 dimensions; masked_select '
+        "takes what such a mask says"
+    ),
+    "v[{'t': torch.tensor([True, False])}]": (
+        '"[...]" can\'t take a mask (2) of "t" in (b t): "t" has 3 elements'
+    ),
+    "v[{'t': [0, 1, 2], 'b': [0, 1]}]": (
+        '"[...]" can\'t take indices of several dimensions of (b t) together: there are 3 of "t" '
+        'and 2 of "b"; take one behind the other, or as many of each'
+    ),
+    "v[{'t': 0, 't ': 1}]": '"[...]" can\'t take "t" of (b t): it is given twice',
+    "v[{}]": '"[...]" takes an index by name: {} isn\'t one; write dict(t=0)',
+}
+
+
+@pytest.mark.parametrize("index", INDICES)
+def test_what_is_said_of_an_index_by_name(index: str) -> None:
+    head = f"{VIEWS}\n@shapecheck\ndef f() -> None:\n    v = NamedTensor(torch.rand(2, 3), 'b t')\n"
+    text = f"{head}    {index}\n"
+    assert static(text) == running(text, []) == [f"error: {INDICES[index]}"]
+
+
+def test_an_index_beyond_a_dimension_is_an_index_error() -> None:
+    x, *_ = views()
+    for index in (3, [0, 3]):
+        with pytest.raises(IndexError) as caught:
+            x[{"t": index}]
+        assert isinstance(caught.value, ShapeError)
+        assert "torch says: " in str(caught.value)
+    right = (
+        x[{"t": [0, -3]}],
+        x[{"t": [0, 1], "d": [2, 3]}],
+        x[{"t": torch.tensor([True, False, True])}],
+    )
+    assert [one.dims for one in right] == [("b", None, "d"), ("b", None), ("b", None, "d")]
+
+
+HIDES = 'mask_to hides it, and mask_to("") shows it again'
+# What comes of a view `h` of (b t d) of which `b` is hidden.
+HIDDEN = {
+    "h.softmax('t')": "b t d",
+    "h.softmax('b')": '"h.softmax" can\'t take "b" of (b t d): ',
+    "h.sum('t d')": "b",
+    "h.sum('d').amax('b')": '"amax" can\'t take "b" of (b t): ',
+    "(h.relu() + c).sum('b')": '"sum" can\'t take "b" of (b t d): ',
+    "torch.exp(h).max('t')[0].sum('b')": '"sum" can\'t take "b" of (b d): ',
+    "h[{'t': 0}]": "b d",
+    "h[{'b': 0}]": '"[...]" can\'t take "b" of (b t d): ',
+    "h.stack(e='b t')": '"h.stack" can\'t take "b" of (b t d): ',
+    "h.rename(q='t').dot(c.rename(q='t'), 'q')": "b d",
+    "h.mask_to('t').sum('t')": '"sum" can\'t take "t" of (b t d): ',
+    "h.mask_to('').sum('b')": "t d",
+    "h.mask_to('')[{'b': 0}]": "t d",
+    "NamedTensor(h).sum('b')": "t d",
+}
+
+
+@pytest.mark.parametrize("expression", HIDDEN)
+def test_what_is_hidden(expression: str) -> None:
+    head = (
+        f"{VIEWS}\n@shapecheck\ndef f(x: Float[Tensor, 'b t d'], y: Float[Tensor, 't']) -> None:\n"
+    )
+    held = "    h, c = NamedTensor(x).mask_to('b'), NamedTensor(y)\n"
+    text = f"{head}{held}    reveal_shape(({expression}).tensor)\n"
+    found = HIDDEN[expression]
+    expected = f"error: {found}{HIDES}" if "can't" in found else found
+    assert static(text) == running(text, [torch.rand(2, 3, 4), torch.rand(3)]) == [expected]
+
+
+def test_what_hides_is_a_view_like_others() -> None:
+    x, *_ = views()
+    hidden = x.mask_to("b")
+    assert isinstance(hidden, NamedTensor)
+    assert hidden.dims == x.dims
+    assert repr(hidden) == repr(x)
+    for again in (hidden, copy.copy(hidden), pickle.loads(pickle.dumps(hidden)), hidden * 2):
+        with pytest.raises(ShapeError, match="mask_to hides it"):
+            again.sum("b")
+        assert again.sum("t").mask_to("").sum("b").dims == ("d",)
+    with pytest.raises(ShapeError, match='has no dimension "q"'):
+        x.mask_to("q")

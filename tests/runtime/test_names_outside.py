@@ -272,7 +272,7 @@ def test_assert_shape_checks_and_does_not_rename() -> None:
         assert dims_of(assert_shape(x, "b t")) == ("b", "t")
         with pytest.raises(ShapeError, match="declared 4"):
             assert_shape(x, "b 4")
-        assert dims_of(assert_shape(torch.rand(2, 3), "n m")) == ("n", "m")  # type: ignore[shape]
+        assert dims_of(assert_shape(torch.rand(2, 3), "n m")) == ("n", "m")
 
     check()
     with names():
@@ -337,7 +337,7 @@ def test_nothing_is_checked_while_disabled() -> None:
         return x
 
     with names(), disabled():
-        x = rows(named(torch.rand(2, 3), "b t"))
+        x = rows(named(torch.rand(2, 3), "b t"))  # type: ignore[shape]  # it is wrong
         assert dims_of(x) == ("b", "t")
 
 

@@ -12,6 +12,7 @@ from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import ByName, Ref
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import only
 from shapecheck.ops.named.views import is_in_place, takes_plain
 from shapecheck.shapes import Tensor
 
@@ -19,17 +20,20 @@ METHOD: Final = "torch.Tensor."
 """What the dotted names of the methods of torch's tensors begin with."""
 
 
-def view_of(frame: Frame, value: Value) -> Value:
-    """Return what a method gives of what its function does: a view of each tensor."""
+def view_of(frame: Frame, value: Value, hidden: frozenset[str] = frozenset()) -> Value:
+    """Return what a method gives of what its function does: a view of each tensor.
+
+    `hidden` are the names that the view hides of which it is a method.
+    """
     match value:
         case Tensor():
-            return ByName(value)
+            return ByName(value, hidden)
         case tuple():
-            return tuple(view_of(frame, one) for one in value)
+            return tuple(view_of(frame, one, hidden) for one in value)
         case Ref():
             content = frame.state.list_of(value)
             if content is not None and content.kind == "tuple":
-                return frame.state.new(content.changed(lambda one: view_of(frame, one)))
+                return frame.state.new(content.changed(lambda one: view_of(frame, one, hidden)))
     return value
 
 
@@ -96,4 +100,7 @@ def elementwise(
             given[place] = one
     named = dict(zip(kwargs, given[len(args) :], strict=True))
     found = apply(frame, signature, given[: len(args)], named, site)
-    return found if in_place and not isinstance(args[0], ByName) else view_of(frame, found)
+    if in_place and not isinstance(args[0], ByName):
+        return found
+    views = only((*args, *kwargs.values()), ByName)
+    return view_of(frame, found, views[0].hidden if views else frozenset())

@@ -35,6 +35,7 @@ from shapecheck.analysis.program.declared import (
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
     Array,
+    ByName,
     DictContent,
     ListContent,
     OneOf,
@@ -86,6 +87,8 @@ Found: TypeAlias = tuple[Misfit | None, Tensor | None, TensorDecl | None]
 """What doesn't fit, the tensor that doesn't, and the annotation that it doesn't fit."""
 
 _FITS: Final[Found] = (None, None, None)
+_VIEW: Final = "view"
+"""What a misfit expects where a tensor by name is in the place of a plain one."""
 
 D = TypeVar("D", bound=Declared)
 _Check: TypeAlias = Callable[[Frame, D, Value, Matcher], Found]
@@ -131,6 +134,8 @@ def _check_tensor(frame: Frame, declared: TensorDecl, value: Value, matcher: Mat
     tensor = tensor_of(value)
     mind_declared(frame, declared.dtype, tensor)
     if tensor is None:
+        if isinstance(value, ByName) and declared.text is not None:
+            return Misfit(None, _VIEW), value.tensor, declared
         if value is UNKNOWN and declared.text is not None:
             matcher.loosen(declared.text)
         return _FITS
@@ -214,6 +219,11 @@ def _check_union(frame: Frame, declared: UnionDecl, value: Value, matcher: Match
     if isinstance(value, VALUES[TensorDecl]):
         if any(option.admits_tensors for option in declared.options):
             return _FITS
+    if isinstance(value, ByName):
+        tensors = [one for one in declared.options if not isinstance(one, NoneDecl)]
+        if all(isinstance(option, TensorDecl) for option in tensors):
+            return check(frame, tensors[0], value, matcher)
+        return _FITS
     worst = _FITS
     before = _bindings(matcher)
     fitting: list[Matcher] = []
@@ -305,7 +315,10 @@ def message(
         text = f"{subject} is {actual}, declared {wanted}"
         return Message(text, "shape-dtype", blame=blame)
     assert declared.text is not None
-    said = explain.boundary(
+    if misfit.expected == _VIEW:
+        said = f'{subject} is NamedTensor, declared a tensor "{declared.text}"; write .tensor'
+        return Message(said, blame=blame)
+    told = explain.boundary(
         subject,
         frame.state.facts.shape(tensor.shape),
         declared.text,
@@ -318,7 +331,7 @@ def message(
         same_names=blame.part in ("result", "yielded", "local"),
     )
     numbers = numbers_in(tensor, misfit.actual, misfit.value)
-    return replace(said, blame=blame, numbers=numbers)
+    return replace(told, blame=blame, numbers=numbers)
 
 
 def wanted(frame: Frame, declared: Declared) -> Wanted | None:
@@ -411,6 +424,8 @@ def teach(
             said = replace(said, notes=(*where_lost(frame, node, value, misfit), *said.notes))
         frame.error(node, said)
         matcher.pending = []
+        if frame.caught:  # nothing takes what an error keeps the program from
+            return value
         return Tensor(_build(frame, matcher, declared), declared.dtype)
     built = _build(frame, matcher, declared)
     known = frame.state.facts.shape(value.shape)

@@ -68,7 +68,7 @@ def _at(zero: Value, one: Value, two: Value, rounds: int) -> Value:
             return Array(there) if isinstance(there, Tensor) else NOTHING
         case ByName(), ByName(), ByName():
             there = _at(zero.tensor, one.tensor, two.tensor, rounds)
-            return ByName(there) if isinstance(there, Tensor) else NOTHING
+            return replace(two, tensor=there) if isinstance(there, Tensor) else NOTHING
         case tuple(), tuple(), tuple() if len(zero) == len(one) == len(two):
             parts = tuple(_at(a, b, c, rounds) for a, b, c in zip(zero, one, two, strict=True))
             return NOTHING if NOTHING in parts else parts

@@ -102,7 +102,8 @@ def apply(
     """
     if signature.of_arrays and signature.is_given_tensors(args, kwargs):
         return UNKNOWN
-    if signature.name.startswith(PREFIX):
+    by_name = signature.name.startswith(PREFIX)
+    if by_name:
         args = _as_called(frame, signature, args, kwargs)
     given = [plain(frame, arg, signature.takes_arrays) for arg in args]
     named = {key: plain(frame, value, signature.takes_arrays) for key, value in kwargs.items()}
@@ -110,8 +111,8 @@ def apply(
     before = facts.copy()
     instance = None if layer is None else with_parts(layer.attrs)
     values = (*given, *named.values(), layer)
-    apart = facts.told_apart  # which the view hasn't
-    seen = None if apart else view(values, {}, facts, signature.name, len(given), *named)
+    hidden = by_name or facts.told_apart  # a view hasn't what is known of names in a text
+    seen = None if hidden else view(values, {}, facts, signature.name, len(given), *named)
     if not signature.of_arrays:
         mind_call(frame, signature, given, named, instance)
     results, asked = frame.program.memo.results, Facts.times_asked
@@ -518,7 +519,7 @@ def written(value: Value) -> Value:
         case Array(tensor=Tensor(blank=True) as tensor):
             return Array(replace(tensor, blank=False))
         case ByName(tensor=Tensor(blank=True) as tensor):
-            return ByName(replace(tensor, blank=False))
+            return replace(value, tensor=replace(tensor, blank=False))
     return value
 
 

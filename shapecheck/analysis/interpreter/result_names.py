@@ -121,7 +121,7 @@ class _Calling:
             case Tensor():
                 return self.tensor(value)
             case ByName(tensor=tensor):
-                return ByName(self.tensor(tensor))
+                return replace(value, tensor=self.tensor(tensor))
             case tuple():
                 return tuple(map(self.value, value))
             case Ref() if (content := self.frame.state.list_of(value)) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from shapecheck.analysis.interpreter import escaping, registry
@@ -15,10 +16,11 @@ from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.syntax import owner_of
 from shapecheck.analysis.values.model import Argument, Arguments, Bound, ByName, DictContent
 from shapecheck.dims import DimExpr, size_of
-from shapecheck.explain import Message
+from shapecheck.explain import Message, operation
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import are
 from shapecheck.ops.named.naming import is_named
-from shapecheck.ops.named.views import absent
+from shapecheck.ops.named.views import absent, refused_as_hidden
 from shapecheck.shapes import Tensor
 
 _OWN: Final = f"{PREFIX}NamedTensor"
@@ -50,7 +52,10 @@ class ViewKind(Kind[ByName]):
         signature = frame.program.table.signature(f"{PREFIX}_item")
         assert signature is not None
         site = Site(node, "[...]", (("tensor", source),))
-        return view_of(frame, apply(frame, signature, [held.tensor, index], {}, site))
+        if self._is_hidden(frame, held, [index], {}, site):
+            return UNKNOWN
+        found = apply(frame, signature, [held.tensor, index], {}, site)
+        return view_of(frame, found, held.hidden)
 
     def set_item(
         self,
@@ -66,6 +71,8 @@ class ViewKind(Kind[ByName]):
         assert signature is not None
         operands = (("tensor", target.value), ("", None), ("value", source))
         site = Site(target, "[...] =", operands)
+        if self._is_hidden(frame, held, [index], {}, site):
+            return
         apply(frame, signature, [held.tensor, index, unheld(new)], {}, site)
         write_into(frame, target.value)
 
@@ -107,15 +114,17 @@ class ViewKind(Kind[ByName]):
         escaping.hand_over(frame, [*call.args, *call.kwargs.values()])
         given = call.arguments
         name = f"{PREFIX}{call.name}"
+        site = Site(call.node, call.label, args=given.args, receiver=source)
+        if self._is_hidden(frame, call.held, call.args, call.kwargs, site):
+            return UNKNOWN
         handler = registry.FUNCTIONS.get(name)
         if handler is not None:
             args = (Argument(call.held.tensor, source), *given.args)
             arguments = Arguments(args, given.kwargs)
             found = handler(frame, LibraryCall(call.name, arguments, call.node, call.label))
-            return view_of(frame, found)
+            return view_of(frame, found, call.held.hidden)
         table = frame.program.table
         signature = table.signature(name) or table.signature(f"{_OWN}.{call.name}")
-        site = Site(call.node, call.label, args=given.args, receiver=source)
         if signature is None:
             return elementwise(
                 frame, f"{METHOD}{call.name}", [call.held, *call.args], call.kwargs, site
@@ -125,7 +134,34 @@ class ViewKind(Kind[ByName]):
             values = [
                 Tensor.unknown() if isinstance(one, (Tensor, ByName)) else one for one in values
             ]
-        return view_of(frame, apply(frame, signature, values, call.kwargs, site))
+        found = apply(frame, signature, values, call.kwargs, site)
+        if call.name == "mask_to":
+            return ByName(call.held.tensor, frozenset(found)) if are(found, str) else UNKNOWN
+        return view_of(frame, found, call.held.hidden)
+
+    def _is_hidden(
+        self,
+        frame: Frame,
+        held: ByName,
+        args: Sequence[Value],
+        kwargs: Mapping[str, Value],
+        site: Site,
+    ) -> bool:
+        """Whether what is given to a method names a dimension that is hidden, which is told."""
+        shape = frame.state.facts.shape(held.tensor.shape)
+        given = [self._spelled(frame, one) for one in args]
+        words = {name: self._spelled(frame, one) for name, one in kwargs.items()}
+        refused = refused_as_hidden(held.hidden, shape, given, words) if held.hidden else None
+        if refused is not None:
+            frame.error(site.node, operation(site.label, refused.problem))
+        return refused is not None
+
+    def _spelled(self, frame: Frame, value: Value) -> Value:
+        content = frame.state.dict_of(value)
+        if content is not None:
+            return tuple(content.items or ())
+        listed = frame.state.list_of(value)
+        return value if listed is None else tuple(listed.items or ())
 
     def plain(self, spelling: Spelling, value: Value, held: ByName) -> Value:
         return as_learned(spelling.frame, held.tensor)

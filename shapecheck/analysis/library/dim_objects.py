@@ -15,7 +15,8 @@ from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.registry import LibraryCall, MethodCall, function, on
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.reading import body_of
-from shapecheck.dims import Dim, Origin
+from shapecheck.analysis.program.syntax import last_word
+from shapecheck.dims import Dim, Origin, size_of, symbol_of
 from shapecheck.dims.origins import MadeAt, Padded
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
@@ -66,24 +67,32 @@ def _dims(frame: Frame, call: LibraryCall) -> Value:
 
 
 def _declared(frame: Frame, made: Dim, variable: str) -> Dim:
-    """Return a dimension, or the one that the module declares it to be the same as."""
-    for one in body_of(frame.module.tree):
+    """Return a dimension, or the one that it is declared to be the same as where it is made."""
+    function = None if frame.function is None else frame.function.node
+    around = None if isinstance(function, ast.Lambda) else function
+    for one in body_of(around or frame.module.tree):
         match one:
-            case ast.Expr(
-                ast.Call(ast.Attribute(ast.Name(name), "declare_same_as"), [ast.expr() as other])
-            ) if name == variable:
-                found = frame.hush(Frame.eval, other)
-                return found if isinstance(found, Dim) else made
+            case ast.Expr(ast.Call(ast.Attribute(owner, "declare_same_as"), [ast.expr() as other])):
+                if last_word(owner) == variable:
+                    found = frame.hush(Frame.eval, other)
+                    return found if isinstance(found, Dim) and not _clash(made, found) else made
     return made
+
+
+def _clash(one: Dim, other: Dim) -> bool:
+    """Whether two dimensions have sizes that differ."""
+    return are([one.size, other.size], int) and one.size != other.size
 
 
 @on(Dim, "declare_same_as", takes=1)
 def _declare_same_as(frame: Frame, call: MethodCall[Dim]) -> Value:
     match call.args:
-        case [Dim() as other] if isinstance(other.size, int) and isinstance(call.held.size, int):
-            if other.size != call.held.size:
+        case [Dim() as other]:
+            if _clash(call.held, other):
                 text = f'"{call.held}" is {call.held.size}, and "{other}" is {other.size}'
                 frame.error(call.node, Message(text))
+            elif (symbol := symbol_of(call.held.dim)) is not None:
+                frame.state.facts.learn(symbol, size_of(other.dim))
     return None
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
+import shapecheck
 from shapecheck import dtypes
 from shapecheck.analysis.findings import Lines
 from shapecheck.analysis.host import Host, Options, Source, Span
@@ -466,6 +467,8 @@ class Program:
         if module is not None:
             return module.resolve(name)
         dotted = f"{base}.{name}"
+        if base == "shapecheck":
+            return Dotted(dotted) if name in dir(shapecheck) else NOTHING
         known = self.table.signature(dotted) or self.table.lookup_class(dotted)
         return Dotted(dotted) if known is not None else NOTHING
 

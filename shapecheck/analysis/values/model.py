@@ -112,9 +112,10 @@ def array_of(tensor: Tensor) -> Value:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ByName(Opaque):
-    """A tensor by name, `NamedTensor`: what it holds."""
+    """A tensor by name, `NamedTensor`: what it holds, and the names that `mask_to` hides."""
 
     tensor: Tensor
+    hidden: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return "a NamedTensor"

@@ -73,7 +73,7 @@ FORMS: Final[dict[type, Form]] = {
         lambda v, parts: _tensor(v, parts[: len(v.shape.dims)], parts[len(v.shape.dims) :]),
     ),
     Array: Form(lambda v: (v.tensor,), _nothing, lambda v, parts: Array(parts[0])),
-    ByName: Form(lambda v: (v.tensor,), _nothing, lambda v, parts: ByName(parts[0])),
+    ByName: Form(lambda v: (v.tensor,), _nothing, lambda v, parts: replace(v, tensor=parts[0])),
     Table: Form(
         lambda v: (v.tensor,), lambda v: v.place, lambda v, parts: Table(parts[0], v.place)
     ),

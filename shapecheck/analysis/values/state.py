@@ -419,7 +419,7 @@ class _Joiner:
         return Array(self.tensors(a.tensor, b.tensor, key))
 
     def views(self, a: ByName, b: ByName, key: tuple[object, ...]) -> ByName:
-        return ByName(self.tensors(a.tensor, b.tensor, key))
+        return ByName(self.tensors(a.tensor, b.tensor, key), a.hidden & b.hidden)
 
     def tuples(self, a: tuple[Value, ...], b: tuple[Value, ...], key: tuple[object, ...]) -> Value:
         if has_run(a) or has_run(b):

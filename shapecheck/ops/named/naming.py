@@ -123,9 +123,10 @@ def matches(facts: Facts, shape: Shape, one: Wanted) -> list[int]:
     known = [(at, item) for at, item in enumerate(shape.dims) if not isinstance(item, Run)]
     meant: Wanted | int = one
     if isinstance(one, spec.Axis):
-        exact = [at for at, item in known if _plain_name(item) == str(one)]
-        if exact:
-            return exact
+        for called in (_plain_name, _text):
+            exact = [at for at, item in known if called(item) == str(one)]
+            if exact:
+                return exact
         meant = _built(one, known)
     if not isinstance(meant, spec.Axis):
         exact = [at for at, item in known if item == meant]
@@ -157,6 +158,11 @@ def _kind(item: DimExpr) -> str | tuple[()]:
 def _plain_name(item: DimExpr) -> str | None:
     symbol = symbol_of(item)
     return None if symbol is None else symbol.name
+
+
+def _text(item: DimExpr) -> str | None:
+    """Return what a dimension is called that has more than a number for a name."""
+    return None if isinstance(item, int) else str(item)
 
 
 def _built(one: spec.Axis, known: Sequence[tuple[int, DimExpr]]) -> Wanted | int:

@@ -24,6 +24,7 @@ from shapecheck.ops.call import (
     resolved,
     rule,
 )
+from shapecheck.ops.named import subscripts
 from shapecheck.ops.named.naming import (
     Order,
     another,
@@ -251,15 +252,25 @@ def taken_apart(call: Call, tensor: Tensor, plan: Split) -> Value:
 
 
 def indices(
-    call: Call, shape: Shape, given: Iterable[tuple[Value, Value]]
+    call: Call,
+    shape: Shape,
+    given: Iterable[tuple[Value, Value]],
+    sizes: Sequence[int] | None = None,
 ) -> tuple[Value, ...] | None:
-    """Return the subscript that takes an index from each of the named dimensions."""
-    found = located(call, shape, given)
+    """Return the subscript that takes an index from each of the named dimensions.
+
+    `sizes` are those of the axes, where a program runs. Raises `Mismatch` where something is no
+    index, or beyond its dimension.
+    """
+    pairs = list(given)
+    found = located(call, shape, pairs)
     if shape.rank is None or found is None:
         return None
+    found = [(at % shape.rank, index) for at, index in found]
+    subscripts.check(call, shape, found, [str(name) for name, _ in pairs], sizes)
     subscript: list[Value] = [slice(None)] * shape.rank
     for at, index in found:
-        subscript[at % shape.rank] = index
+        subscript[at] = index
     return tuple(subscript)
 
 

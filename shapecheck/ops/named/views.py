@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Final
 
+from shapecheck.dims import Composite, Dim, Size
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, as_tensor, resolved, rule
 from shapecheck.ops.named.joins import fitting
 from shapecheck.ops.named.naming import by_dimension
@@ -27,6 +29,32 @@ NO_PRODUCT: Final = (
     'a NamedTensor has no "@", which goes by axes: write .dot(other, "d") for a product over d'
 )
 """What is said of a product that doesn't say over what."""
+
+
+def refused_as_hidden(
+    hidden: Set[str], shape: Shape, args: Iterable[object], kwargs: Mapping[str, object]
+) -> Mismatch | None:
+    """Return what refuses a dimension that `mask_to` hides, None where none is named."""
+    found = [name for name in named_in((*args, *kwargs, *kwargs.values())) if name in hidden]
+    if not found:
+        return None
+    reason = 'mask_to hides it, and mask_to("") shows it again'
+    return mismatch(reason, f'can\'t take "{found[0]}" of {shape}')
+
+
+def named_in(given: object) -> Iterator[str]:
+    """Yield the names in what a method is given to find dimensions by."""
+    match given:
+        case str():
+            yield from re.findall(r"[^\W\d]\w*", given)
+        case Dim() | Size() | Composite():
+            yield from named_in(str(given))
+        case Mapping():
+            for one in given:
+                yield from named_in(one)
+        case tuple() | list():
+            for one in given:
+                yield from named_in(one)
 
 
 def takes_plain(label: str) -> str:
@@ -54,7 +82,7 @@ def by_name(at: Value) -> list[tuple[Value, Value]] | None:
     if isinstance(at, Unknown):
         return None
     if not isinstance(at, Mapping) or not at:
-        raise not_by_name(said(at))
+        raise not_by_name("{}" if at == {} else said(at))
     return by_dimension(at)
 
 
@@ -85,3 +113,24 @@ def size(call: Call, x: Value, dim: Value, **rest: Value) -> Value:
     at = only(call, shape, dim)
     found = None if isinstance(at, Unknown) else shape.dims[at]
     return UNKNOWN if found is None or isinstance(found, Run) else found
+
+
+@rule("named.mask_to")
+def mask_to(call: Call, x: Value, dim: Value, **rest: Value) -> Value:
+    """Return the names that are hidden from a view: of the dimensions up to one."""
+    _, shape = resolved(call, x)
+    if isinstance(dim, Unknown):
+        return UNKNOWN
+    found = hidden_up_to(call, shape, dim)
+    return UNKNOWN if found is None else tuple(sorted(found))
+
+
+def hidden_up_to(call: Call, shape: Shape, dim: Value) -> frozenset[str] | None:
+    """Return the names of the dimensions up to one, none for ""; None where they aren't known."""
+    if dim == "":
+        return frozenset()
+    at = only(call, shape, dim)
+    if isinstance(at, Unknown) or shape.rank is None:
+        return None
+    texts = (str(item) for item in shape.dims[: at % shape.rank + 1] if not isinstance(item, int))
+    return frozenset(name for text in texts for name in named_in(text))

@@ -205,7 +205,9 @@ def regroup(
         return Shape(tuple(item.size if isinstance(item, Composite) else item for item in final))
     if blank:
         return Shape(tuple(final))
-    return Shape((*source.dims[:lead], *_align(call, source.dims, final, lead)))
+    ahead = zip(source.dims[:lead], final, strict=False)
+    stay = [target if isinstance(item, int) else item for item, target in ahead]
+    return Shape((*stay, *_align(call, source.dims, final, lead)))
 
 
 def _of_steps(call: Call, source: Shape, targets: Sequence[Item | None], inferred: int) -> Shape:
@@ -428,6 +430,8 @@ def _align(
     sizes = [size_of(dim_of(targets[i])) for i in places]
     high_a, high_b = len(factors), len(sizes)
     while high_a and high_b and _equal(call, factors[high_a - 1], sizes[high_b - 1]):
+        if _is_product(sizes[high_b - 1], factors[:high_a]):
+            break  # of `h k` as `h*k` it is both, and `k` alone only where `h` is 1
         high_a, high_b = high_a - 1, high_b - 1
         result[places[high_b]] = _kept(owners[high_a], factors[high_a], targets[places[high_b]])
     at_a = at_b = 0
@@ -450,6 +454,13 @@ def _align(
                     result[place] = dims.unknown()
         at_a, at_b = at_a + len(left), at_b + len(right)
     return tuple(result)
+
+
+def _is_product(size: IntSize, factors: Sequence[IntSize]) -> bool:
+    """Whether a size is written as the product of several factors, of the last that there are."""
+    if size == factors[-1]:
+        return False
+    return any(size == dims.product(factors[at:]) for at in range(len(factors) - 1))
 
 
 def _refuse_scrambling(
@@ -632,9 +643,9 @@ def _is_one(call: Call, item: Item) -> bool:
 
 
 def _kept(owner: Item, factor: IntSize, target: Item) -> Item:
-    """Return the name for one dimension that stays: the input's, unless nothing is known of it."""
+    """Return the name for one dimension that stays: the input's, unless it has none."""
     if isinstance(target, Run):
         return target
     if isinstance(owner, Run):
         return factor
-    return target if _loose(factor) else factor
+    return target if isinstance(factor, int) or _loose(factor) else factor

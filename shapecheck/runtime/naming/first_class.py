@@ -26,7 +26,7 @@ from shapecheck.hints import Operand
 from shapecheck.ops import RULES, UNKNOWN, Call, Value
 from shapecheck.ops.shape.first_class import bound_as, bound_to
 from shapecheck.runtime.annotations.hints import dtype_mask
-from shapecheck.runtime.errors import LOCK, ShapeError, own_fault
+from shapecheck.runtime.errors import LOCK, ShapeError, error_like, own_fault
 from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming.arguments import HOLDERS, NUMBERS, by_class, each_in
 from shapecheck.runtime.naming.batched import is_batched, is_dim, is_dim_list
@@ -138,18 +138,28 @@ def _wrap(
             return result
         question, known, refused = _asked(frame, judge, operands)
         if refused is not None and judge is not _order_axes:  # functorch compares no sizes
-            raise question.error(refused, operands) from None
+            cause = _refused_by(original, args) if judge is _get else None
+            raise question.error(refused, operands, cause) from cause
         try:
             result = original(*args)
         except Exception as error:
             if refused is None:
                 raise
-            raise question.error(refused, operands) from error
+            raise question.error(refused, operands, error) from error
         named = _name(frame, question, known, result)
         _seen.keep(whole, (named, tuple(_bound_to(frame, dim) for dim in key.dims)))
         return result
 
     setattr(home, name, wrapper)
+
+
+def _refused_by(original: Callable[..., Any], args: Sequence[Any]) -> Exception | None:
+    """Return what functorch raises of what changes nothing, None where it takes it."""
+    try:
+        original(*args)
+    except Exception as error:  # noqa: BLE001 - its class is told
+        return error
+    return None
 
 
 _Seen: TypeAlias = tuple["Record | None", tuple["Record | None", ...]]
@@ -381,8 +391,10 @@ class _Question:
             if axis is not None:
                 self.frame.bound[id(dim)] = weakref.ref(dim), axis
 
-    def error(self, refused: Mismatch, operands: Sequence[Any]) -> ShapeError:
-        """Return the exception for what a rule refuses."""
+    def error(
+        self, refused: Mismatch, operands: Sequence[Any], cause: Exception | None
+    ) -> ShapeError:
+        """Return the exception for what a rule refuses, of the class of functorch's own."""
         place = user_place()
         label, node = _spelled(place)
         value = self.convert(operands[0])
@@ -393,7 +405,8 @@ class _Question:
         message = explain.operation(label, refused.problem, spoken)
         known: Mapping[str, int] = {s.name: v for s, v in self.values.items()}
         here = {**self.frame.names, **{k: v for k, v in known.items() if k not in self.frame.names}}
-        return ShapeError(message, here, None if place is None else str(place))
+        where, words = None if place is None else str(place), "" if cause is None else str(cause)
+        return error_like(cause)(message, here, where, words)
 
 
 def _spelled(place: Place | None) -> tuple[str, ast.expr | None]:

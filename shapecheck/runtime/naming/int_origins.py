@@ -73,11 +73,17 @@ GIVEN: Final[frozenset[Any]] = frozenset(
 
 INDEXING: Final[frozenset[Any]] = frozenset((GETITEM, SETITEM))
 
+SPLITTING: Final[frozenset[Any]] = frozenset((torch.unflatten, torch.Tensor.unflatten))
+"""Ops to which numbers mean something where no size was read, too: `x.unflatten(1, (-1, 2))`."""
+
 CUTTING: Final[frozenset[Any]] = INDEXING | {torch.nn.functional.pad}
 """Ops that leave as much of an axis as the numbers say, or put as much to it."""
 
 JOINING: Final[frozenset[Any]] = frozenset((torch.cat, torch.concat, torch.concatenate))
 """Ops that make an axis as many times as long as there are tensors in a list."""
+
+_BY_NUMBERS: Final = CUTTING | JOINING | SPLITTING
+"""Ops of which it matters how numbers are written, whatever else they are given."""
 
 _SIGNED: Final = CUTTING | {
     torch.arange,
@@ -92,6 +98,9 @@ _IN_PYTHON: Final = frozenset(
     func for func in GIVEN | READ | CUTTING if isinstance(func, FunctionType)
 )
 """What is called by torch's own code, not by the user's."""
+
+_BY_NAME: Final = frozenset((torch.narrow, torch.topk))
+"""What is called by the operation by name too, which is given the same in the same order."""
 
 _NOTED: Final = 4096
 _WRAPPERS: Final = 16
@@ -481,15 +490,14 @@ class Readings:
 
     def at(self, func: Any, caller: FrameType, frame: CallNames) -> Passed | None:
         """Return what decides which sizes are passed here, None if nothing is known of them."""
-        if func in _IN_PYTHON:
+        if func in _IN_PYTHON or func in _BY_NAME:
             caller = users_frame(caller) or caller
         caller = _behind_modes(caller)
         if is_of_einops(caller.f_code):
             return self._at_recipe(caller, frame) or self.packings.at(caller, frame)
-        place = self._place(caller, func in CUTTING or func in JOINING)
-        if place is None:
-            return None
-        return self._passed(place, caller, frame, func in CUTTING or func in JOINING)
+        always = func in _BY_NUMBERS
+        place = self._place(caller, always)
+        return None if place is None else self._passed(place, caller, frame, always)
 
     def _at_recipe(self, caller: FrameType, frame: CallNames) -> Passed | None:
         """Return what decides which sizes einops passes."""

@@ -28,6 +28,7 @@ from shapecheck.runtime.naming.int_origins import (
     GIVEN,
     JOINING,
     READ,
+    SPLITTING,
     Passed,
     Readings,
     is_by_number,
@@ -128,7 +129,7 @@ class NamesMode(CallMode):
                 self.readings.note(func, sys._getframe(1), transforms.known(args[0], frame.table))
                 outcome = _READ
             else:
-                if frame.read and func in GIVEN:
+                if (frame.read and func in GIVEN) or func in SPLITTING:
                     passed = self.readings.at(func, sys._getframe(1), frame)
                 key = key_of(func, args, kwargs or {}, frame, passed)
                 outcome = False if key is None else _cache.get(key, _NEW)

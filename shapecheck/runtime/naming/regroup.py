@@ -243,10 +243,14 @@ def crossed(
 ) -> tuple[DimExpr, ...]:
     """Return a regrouping's dimensions where the user told the sizes of some axes by name.
 
-    `told` names what has no name, unless it cuts across dimensions. Names that trade places,
-    `(h w)` as `(w, h)`, are mixed up, but for those of size 1: there is nothing to mix.
+    `told` names what has no name, unless it cuts across dimensions, and says with which dimensions
+    of size 1 others were merged. Names that trade places, `(h w)` as `(w, h)`, are mixed up, but
+    for those of size 1: there is nothing to mix.
     """
-    both = list(zip(made, told, strict=True))
+    both = [
+        (name if _is_but_for_ones(name, dim, known) else dim, name)
+        for dim, name in zip(made, told, strict=True)
+    ]
     found = [
         name if sizes[axis] == 1 or (isinstance(dim, int) and axis not in cutting) else dim
         for axis, (dim, name) in enumerate(both)
@@ -259,6 +263,14 @@ def crossed(
     elif places:
         _mark(tuple((made[i], sizes[i]) for i in places), places, found, sizes, known)
     return tuple(found)
+
+
+def _is_but_for_ones(name: DimExpr, dim: DimExpr, known: Mapping[Sym, int]) -> bool:
+    """Whether a merged dimension is another one where its parts of size 1 are left out."""
+    if not isinstance(name, Composite):
+        return False
+    longer = tuple(part for part in name.parts if value_of(part, known) != 1)
+    return longer == (dim.parts if isinstance(dim, Composite) else (dim,))
 
 
 def _is_bare(dim: DimExpr) -> bool:

@@ -15,6 +15,7 @@ from shapecheck.runtime.source import (
     function_of,
     hands_all_on,
     is_ours,
+    lambda_of,
     own_syntax,
     span_at,
     value_at,
@@ -122,11 +123,13 @@ def _is_bound(call: ast.Call, caller: FrameType, callee: FrameType) -> bool | No
     return True if first is not None and found is first else None
 
 
-Body: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Module"
+Body: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module"
 
 
 def _body(code: CodeType) -> Body | None:
     """Return the function, or the module, that code was made of."""
+    if code.co_name == "<lambda>":
+        return lambda_of(code)
     if code.co_name == "<module>":
         tree = function_of(code)
         return tree if isinstance(tree, ast.Module) else None

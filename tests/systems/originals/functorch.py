@@ -14,13 +14,9 @@ from typing import Any
 import torch
 from systems.originals import torchdim
 from systems.originals.inside import in_a_call, named_by_size
-from systems.originals.suites import Left, Suite
+from systems.originals.suites import Suite
 
 TEST = Path("test/functorch")
-OURS = (
-    "expects the ValueError of functorch.dim where there are more indices than axes, which "
-    "shapecheck tells of: a ShapeError is a TypeError"
-)
 
 
 def install(checkout: Path) -> None:
@@ -41,8 +37,5 @@ SUITE = Suite(
     install=install,
     decorate=in_a_call,
     around=lambda: named_by_size(torch, torchdim.MAKES),
-    left={
-        **torchdim.SUITE.left,
-        "test_getsetitem.TestGetSetItem.test_error_conditions": Left(OURS, "(ValueError)"),
-    },
+    left=torchdim.SUITE.left,
 )

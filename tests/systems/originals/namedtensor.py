@@ -76,9 +76,6 @@ class NamedTensor(named.NamedTensor):
     def _new(self, tensor: named.NamedTensor) -> NamedTensor:
         return NamedTensor(tensor, self.dims)
 
-    def mask_to(self, dim: str) -> NamedTensor:
-        return self
-
     def stack(self, dims: Sequence[str], name: str) -> NamedTensor:
         return super().stack(**{name: tuple(dims)})
 
