@@ -221,7 +221,7 @@ class Size:
         if isinstance(other, int):
             if other == 1:
                 return self
-            return _bounded({m: c * other for m, c in self.terms.items()})
+            return bounded({m: c * other for m, c in self.terms.items()})
         if not isinstance(other, Size):
             return NotImplemented
         if len(self.terms) * len(other.terms) > _MOST_PAIRS:
@@ -231,7 +231,7 @@ class Size:
             for right, b in other.terms.items():
                 monomial = times(left, right)
                 terms[monomial] = terms.get(monomial, 0) + a * b
-        return _bounded(terms)
+        return bounded(terms)
 
     def __rmul__(self, other: int) -> IntSize:
         return self * other
@@ -397,7 +397,7 @@ def _clean(terms: Terms) -> None:
             terms[monomial] = int(coefficient)
 
 
-def _bounded(terms: Terms) -> IntSize:
+def bounded(terms: Terms) -> IntSize:
     """Return the size with these terms, an unknown one where a number in them is too long."""
     for coefficient in terms.values():
         if not -_LARGEST < coefficient < _LARGEST:
