@@ -123,9 +123,8 @@ def run(options: Namespace) -> int:
             raise CommandError(str(error)) from None
     analysis = Options(found.strict, found.stubs, found.wrappers)
     settings = Settings(origins, options.style, options.despite_complaints, record, analysis)
-    with _progress() as advance:
-        with many_objects():
-            outcome = annotate_files(paths, settings, advance)
+    with _progress() as advance, many_objects():
+        outcome = annotate_files(paths, settings, advance)
     problems = [*outcome.problems]
     for changed in outcome.changed:
         if not options.write:

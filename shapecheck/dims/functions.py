@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from functools import lru_cache
 from math import comb, lcm
 from typing import Final
 
@@ -22,6 +21,7 @@ from shapecheck.dims.algebra import (
     bounded,
     canonical,
     joined,
+    keeping,
     product,
     terms_of,
     times,
@@ -159,7 +159,7 @@ def whole(size: IntSize) -> IntSize:
     return size
 
 
-@lru_cache(maxsize=1 << 12)
+@keeping(1 << 12)
 def as_exact(size: IntSize) -> IntSize:
     """Return a size in which every division is exact, as `heads*(width//heads)` is `width`.
 

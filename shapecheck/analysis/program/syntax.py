@@ -39,17 +39,27 @@ _forget_kept: Final[list[Callable[[], None]]] = []
 
 
 def forget_kept() -> None:
-    """Forget what is kept by nodes: definitions have got other bodies."""
+    """Forget what is kept by nodes, and with it the nodes: where definitions get other bodies."""
     for forget in _forget_kept:
         forget()
+
+
+def keeping(most: int) -> Callable[[Callable[[_AnyNode], _T]], Callable[[_AnyNode], _T]]:
+    """Have a function of a node keep its last answers, until all is forgotten that is so kept."""
+
+    def kept(function: Callable[[_AnyNode], _T]) -> Callable[[_AnyNode], _T]:
+        known = lru_cache(maxsize=most)(function)
+        _forget_kept.append(known.cache_clear)
+        return known
+
+    return kept
 
 
 def kept_by_node(most: int) -> Callable[[Callable[[_AnyNode], _T]], Callable[[_AnyNode], _T]]:
     """Have a function of a node keep its last answers, and note that a definition is read."""
 
-    def keeping(function: Callable[[_AnyNode], _T]) -> Callable[[_AnyNode], _T]:
-        known = lru_cache(maxsize=most)(function)
-        _forget_kept.append(known.cache_clear)
+    def kept(function: Callable[[_AnyNode], _T]) -> Callable[[_AnyNode], _T]:
+        known = keeping(most)(function)
 
         @wraps(function)
         def found(node: _AnyNode) -> _T:
@@ -58,7 +68,7 @@ def kept_by_node(most: int) -> Callable[[Callable[[_AnyNode], _T]], Callable[[_A
 
         return found
 
-    return keeping
+    return kept
 
 
 def walk(tree: ast.AST) -> Sequence[ast.AST]:
