@@ -322,8 +322,9 @@ HUGE: Final = (
 
 def huge_values(size: int) -> str:
     """Return so many of the values that must not be worked out."""
-    lines = (f"a{at} = {HUGE[at % len(HUGE)]}" for at in range(size))
-    return "import itertools\nimport math\n" + _body(*lines)
+    one = 'def f{0}(x: Float[Tensor, "b d"], n: int) -> None:\n    a = {1}\n    b = [a, a]\n\n\n'
+    made = (one.format(at, HUGE[at % len(HUGE)]) for at in range(size))
+    return f"import itertools\nimport math\n{HEAD}{''.join(made)}"
 
 
 def towers(size: int) -> str:
@@ -401,10 +402,11 @@ def minima_of_minima(size: int) -> str:
 def einops_axes(size: int) -> str:
     """Return a pattern of so many axes."""
     names, back = " ".join(_names(size)), " ".join(reversed(_names(size)))
+    given = ", ".join(f"{one}=2" for one in _names(size))
     return _body(
         f"y = einops.rearrange(x, '{names} -> {back}')",
         f"y = einops.rearrange(x, '({names}) d -> d ({back})')",
-        f"y = einops.repeat(x, 'b d -> b d {names}', {', '.join(f'{one}=2' for one in _names(size))})",
+        f"y = einops.repeat(x, 'b d -> b d {names}', {given})",
         f"y = einops.reduce(x, '({names}) d -> d', 'mean')",
     )
 
@@ -537,7 +539,10 @@ def dict_in_itself(size: int) -> str:
 
 def attribute_chain(size: int) -> str:
     """Return objects that hold themselves, and long ways through them."""
-    node = "class Node:\n    def __init__(self):\n        self.next = self\n        self.x = torch.zeros(3)\n\n\n"
+    node = (
+        "class Node:\n    def __init__(self):\n        self.next = self\n"
+        "        self.x = torch.zeros(3)\n\n\n"
+    )
     depth = min(size, 90)
     way = "a" + ".next" * depth
     lines = [f"{way}.x = {way}.x + 1"] * (size // depth)
@@ -546,7 +551,10 @@ def attribute_chain(size: int) -> str:
 
 def linked_list(size: int) -> str:
     """Return a list of so many links, and a walk through it."""
-    node = "class Node:\n    def __init__(self, x, rest):\n        self.x = x\n        self.rest = rest\n\n\n"
+    node = (
+        "class Node:\n    def __init__(self, x, rest):\n        self.x = x\n"
+        "        self.rest = rest\n\n\n"
+    )
     lines = ["a = Node(x, None)", *["a = Node(a.x + 1, a)"] * size]
     lines += ["while a.rest is not None:", "    a = a.rest", "x = a.x"]
     return _body(*lines).replace(HEAD, HEAD + node)
@@ -632,7 +640,10 @@ def callbacks(size: int) -> str:
 
 def generators(size: int) -> str:
     """Return generators over generators."""
-    one = "def g{0}(a):\n    for y in g{1}(a):\n        yield y + 1\n        yield from g{1}([y])\n\n\n"
+    one = (
+        "def g{0}(a):\n    for y in g{1}(a):\n        yield y + 1\n"
+        "        yield from g{1}([y])\n\n\n"
+    )
     text = "".join(one.format(at, at + 1) for at in range(size))
     last = f"def g{size}(a):\n    yield from a\n\n\n"
     return f"{HEAD}{text}{last}torch.cat(list(g0([torch.zeros(2, 3)])))\n"
@@ -652,7 +663,8 @@ def layers(size: int) -> str:
     )
     used = "".join(f"        x = self.l{at}(x)\n" for at in range(size))
     return (
-        f"{HEAD}class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n{made}\n"
+        f"{HEAD}class Net(torch.nn.Module):\n    def __init__(self):\n"
+        f"        super().__init__()\n{made}\n"
         f"    def forward(self, x):\n{used}        return x\n\n\nNet()(torch.zeros(2, 1))\n"
     )
 
@@ -677,8 +689,14 @@ def long_line(size: int) -> str:
 def long_string(size: int) -> str:
     """Return a text of so many characters, where patterns and names are expected."""
     text = "a" * size
-    return _body(f"y = einops.rearrange(x, '{text} -> {text}')", f"z = torch.einsum('{text}', x)",
-                 f"w = getattr(x, '{text}')", f"v = '{text}'.split('b')", f"u = '%s' % '{text}'")  # fmt: skip
+    lines = (
+        f"y = einops.rearrange(x, '{text} -> {text}')",
+        f"z = torch.einsum('{text}', x)",
+        f"w = getattr(x, '{text}')",
+        f"v = '{text}'.split('b')",
+        f"u = '%s' % '{text}'",
+    )
+    return _body(*lines)
 
 
 def f_strings(size: int) -> str:
@@ -698,7 +716,8 @@ def global_unions(size: int) -> str:
     one = "class K{0}:\n    def run(self, x):\n        return torch.cat([x] * {0})\n\n\n"
     text = "".join(one.format(at) for at in range(size))
     made = "".join(f"    if n == {at}:\n        k = K{at}()\n" for at in range(size))
-    return f"{HEAD}{text}def f(n, x):\n    k = None\n{made}    return k.run(x)\n\n\nf(3, torch.zeros(3))\n"
+    used = "    return k.run(x)\n\n\nf(3, torch.zeros(3))\n"
+    return f"{HEAD}{text}def f(n, x):\n    k = None\n{made}{used}"
 
 
 PROGRAMS: Final[dict[str, tuple[Callable[[int], str], int]]] = {

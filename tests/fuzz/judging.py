@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fuzz import serving
+
 from shapecheck import analysis, spec
 from shapecheck.analysis import Diagnostic, Options, Source
 from shapecheck.codemod.annotate import annotate_files

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from lsprotocol import types
@@ -50,7 +51,5 @@ def _ask(view: View, position: types.Position, uri: str) -> None:
         lambda: actions.actions(view, span, context),
     )
     for question in asked:
-        try:
+        with suppress(navigation.RefusedError):
             question()
-        except navigation.RefusedError:
-            continue
