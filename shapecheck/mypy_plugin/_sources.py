@@ -64,7 +64,7 @@ class SourceReader:
         try:
             content = self._content(path)
             text = decode_python_encoding(content)
-        except (OSError, UnicodeDecodeError, DecodeError):
+        except (OSError, UnicodeError, DecodeError):
             return None
         version = Version(path, *stamp, self._digest(path, stamp, content))
         found = Source(module, self.display(path), text), version

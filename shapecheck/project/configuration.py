@@ -165,7 +165,7 @@ def _parse(path: str, remarks: list[str]) -> _File | None:
         return None
     try:
         sections = _toml(path) if path.lower().endswith(".toml") else _ini(path)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
         remarks.append(f"{path}: {error}")
         return None
     except (configparser.Error, _BadFileError) as error:

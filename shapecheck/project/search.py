@@ -137,7 +137,7 @@ class Search:
             return False
         try:
             return Path(stubs, _TYPED).read_text(encoding="utf-8").strip() == "partial"
-        except (OSError, UnicodeDecodeError):
+        except (OSError, UnicodeError):
             return False
 
     def _typed(self, module: str, folder: str, parts: list[str]) -> bool | None:

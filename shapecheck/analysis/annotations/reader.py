@@ -29,7 +29,7 @@ from shapecheck.analysis.program.declared import (
 from shapecheck.analysis.program.model import Class, Dotted, Value, dotted
 from shapecheck.analysis.program.modules import Module, Problem
 from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import called, name_of, text_of
+from shapecheck.analysis.program.syntax import called, name_of, parsed_expression, text_of
 from shapecheck.analysis.values.model import Ref, Shaped
 from shapecheck.dims import Dim
 from shapecheck.ops import UNKNOWN
@@ -119,7 +119,7 @@ class Reader(Names):
 
     def _quoted(self, text: str, node: ast.expr) -> Declared:
         try:
-            inner = ast.parse(text.strip(), mode="eval").body
+            inner = parsed_expression(text.strip())
         except (SyntaxError, ValueError):
             return ANY
         for child in only(ast.walk(inner), ast.expr):

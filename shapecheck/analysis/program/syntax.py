@@ -71,6 +71,26 @@ def kept_by_node(most: int) -> Callable[[Callable[[_AnyNode], _T]], Callable[[_A
     return kept
 
 
+def tree_of(text: str) -> ast.Module:
+    """Parse a module; raises SyntaxError, and nothing else."""
+    try:
+        return ast.parse(text)
+    except (RecursionError, MemoryError):
+        raise SyntaxError("nested too deeply") from None
+    except ValueError as error:  # Python 3.10 has this for a null byte
+        raise SyntaxError(str(error)) from None
+
+
+def parsed_expression(text: str) -> ast.expr:
+    """Parse an expression, as an annotation in quotes is one; raises SyntaxError, nothing else."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except (RecursionError, MemoryError):
+        raise SyntaxError("nested too deeply") from None
+    except ValueError as error:
+        raise SyntaxError(str(error)) from None
+
+
 def walk(tree: ast.AST) -> Sequence[ast.AST]:
     """Return the nodes of a tree in the order of `ast.walk`, operators and contexts left out."""
     found = [tree]
@@ -455,7 +475,7 @@ class Syntax:
     def __init__(self, source: Source, tree: ast.Module | None = None) -> None:
         self.source = source
         self.is_taken_over = False
-        self.tree = ast.parse(source.text) if tree is None else tree
+        self.tree = tree_of(source.text) if tree is None else tree
         self.survey = Survey(self.tree)
         self.lines = Lines(source.text)
         self.bindings: dict[str, list[ast.stmt]] = {}
