@@ -40,6 +40,7 @@ stubs = ["stubs"]
 
 [tool.mypy]
 plugins = ["shapecheck.mypy_plugin"]
+python_executable = "./python.sh"
 """
 STUB = """\
 from torch import Tensor
@@ -63,7 +64,8 @@ def project(tmp_path: Path) -> Path:
     (folder / "other.py").write_text(ran + ours)
     (folder / "net.py").write_text(PROGRAM.format(ran=ran))
     (folder / "run.pth").write_text(f"import os; {ran}")
-    (folder / "mypy.ini").write_text("[mypy]\n")
+    (folder / "python.sh").write_text(f"#!/bin/sh\ntouch {trace}\n")
+    (folder / "python.sh").chmod(0o755)
     (folder / "pyproject.toml").write_text(SETTINGS)
     (folder / "stubs" / "mylib.pyi").write_text(STUB.format(trace))
     return folder
