@@ -1,30 +1,41 @@
 """How time and memory of the analysis grow: with what stands in a program, and with an edit of it.
 
-    python benchmarks/scaling.py [--check]
+    python benchmarks/scaling.py [--check] [--pathological [NAME ...]]
 
 Each program is analysed at three sizes, each the double of the one before, in a process of its own.
 What is printed is CPU seconds, MiB on top of what an empty program takes, and the power of the size
 with which each grows from the first to the last; for edits, the CPU milliseconds of one edit of one
 body, the median of twenty. `--check` fails where twice the size takes more than three times as
 long, or an edit more than twice as long in four times the program.
+
+`--pathological`: the programs of `pathological.py`, or those whose names hold one of the words
+given, through `check --only-shapes`, `coverage` and `annotate`. Marked is what grows faster than
+with the size to the power of 1.1, takes more than 10 s or more than 1 GB, or ends in a traceback.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import math
+import os
 import resource
 import statistics
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
+import pathological  # noqa: E402
+
 from shapecheck.analysis import Options, Source, analyze_module  # noqa: E402
+from shapecheck.cli import main as command  # noqa: E402
 from shapecheck.engine import Engine  # noqa: E402
 
 T = TypeVar("T")
@@ -32,6 +43,12 @@ R = TypeVar("R")
 
 HEAD = "import torch\nfrom torch import Tensor\nfrom shapecheck import Float\n\n\n"
 TARGET = 3.0
+COMMANDS = (("check", "--only-shapes"), ("coverage",), ("annotate",))
+MOST_POWER, MOST_SECONDS, MOST_MEMORY = 1.1, 10.0, 1024.0
+PATIENCE = 30
+"""After so many seconds of a processor a command is ended."""
+LEAST_SECONDS, LEAST_MEMORY = 0.25, 16.0
+"""What is less counts as much: of that, most is what any program takes."""
 
 
 def straight(lines: int) -> str:
@@ -175,7 +192,10 @@ def main() -> int:
     """Measure and print; with `--check`, fail where the growth is more than linear."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--pathological", nargs="*", metavar="NAME")
     options = parser.parse_args()
+    if options.pathological is not None:
+        return hard(options.pathological)
     costs(straight(10))
     worst = 0.0
     for name, (program, sizes) in PROGRAMS.items():
@@ -192,6 +212,76 @@ def main() -> int:
     shown = "  ".join(f"{n}: {t:5.1f} ms" for n, t in zip(EDITED, taken, strict=True))
     print(f"{'an edit':20} {shown}   n^{_power(taken):.2f}")
     return int(options.check and (worst > TARGET or taken[-1] > 2 * taken[0]))
+
+
+def hard(words: Sequence[str]) -> int:
+    """Measure the commands on programs that nobody writes; return 1 where one takes too much."""
+    chosen = [
+        one for one in pathological.PROGRAMS if not words or any(word in one for word in words)
+    ]
+    wrong = 0
+    for line in COMMANDS:
+        run(line, pathological.HEAD + "x = torch.zeros(2)\n", warm=True)
+    gc.freeze()
+    for line in COMMANDS:
+        empty = run(line, pathological.HEAD)
+        for name in chosen:
+            program, least = pathological.PROGRAMS[name]
+            sizes = (least, 2 * least, 4 * least)
+            found = [run(line, program(size)) for size in sizes]
+            taken = [max(one[0] - empty[0], LEAST_SECONDS) for one in found]
+            memory = [max(one[1] - empty[1], LEAST_MEMORY) for one in found]
+            powers = _power(taken), _power(memory)
+            is_wrong = max(powers) > MOST_POWER or any(one[2] for one in found)
+            is_wrong |= max(taken) > MOST_SECONDS or max(memory) > MOST_MEMORY
+            wrong += is_wrong
+            shown = "  ".join(
+                f"{n}: {one[0] - empty[0]:5.2f} s {one[1] - empty[1]:5.0f} MiB"
+                for n, one in zip(sizes, found, strict=True)
+            )
+            mark = "  <-" if is_wrong else ""
+            print(
+                f"{line[0]:9} {name:32} {shown}   "
+                f"n^{powers[0]:.2f} CPU, n^{powers[1]:.2f} memory{mark}",
+                flush=True,
+            )
+    print(f"{wrong} of {len(chosen) * len(COMMANDS)} take too much")
+    return int(wrong > 0)
+
+
+def run(line: Sequence[str], text: str, warm: bool = False) -> tuple[float, float, bool]:
+    """Run a command on a program; return CPU seconds, MiB, and whether it fails inside.
+
+    It runs in a process of its own, and with `warm` in this one, which then has loaded all of it.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "program.py").write_text(text, "utf-8")
+        said = Path(folder, "said")
+        process = 0 if warm else os.fork()
+        if process:
+            _, status, used = os.wait4(process, 0)
+            text = said.read_text("utf-8", errors="replace")
+            is_wrong = os.WIFSIGNALED(status) or "Traceback" in text or "internal error" in text
+            return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, is_wrong
+        here, kept = Path.cwd(), (os.dup(1), os.dup(2))
+        output = os.open(said, os.O_CREAT | os.O_WRONLY)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.chdir(folder)
+        if not warm:
+            resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
+        try:
+            command([*line, "program.py"])
+        except BaseException:  # noqa: BLE001  # it is told
+            traceback.print_exc()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if not warm:
+            os._exit(0)
+        os.chdir(here)
+        os.dup2(kept[0], 1)
+        os.dup2(kept[1], 2)
+        return 0.0, 0.0, False
 
 
 def _apart(work: Callable[[T], R], given: T) -> R:

@@ -107,6 +107,8 @@ def load(path: Path | None) -> Config:
         document = tomllib.loads(text)
     except OSError as error:
         raise ConfigError(f"can't read the file: {error.strerror}", path) from error
+    except RecursionError:
+        raise ConfigError("not a TOML file: nested too deeply", path) from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"not a TOML file: {error.reason}", path) from error
     except tomllib.TOMLDecodeError as error:

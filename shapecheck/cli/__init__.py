@@ -66,7 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.run(options)
         sys.stdout.flush()
     except _refusals() as error:
-        print(f"shapecheck {options.command}: error: {error}", file=sys.stderr)  # noqa: T201
+        from shapecheck.cli._sources import shown
+
+        said = "\n".join(map(shown, str(error).split("\n")))
+        print(f"shapecheck {options.command}: error: {said}", file=sys.stderr)  # noqa: T201
         return 2
     except KeyboardInterrupt:
         return 130

@@ -45,7 +45,7 @@ def lines_of(path: str) -> tuple[str, ...]:
     try:
         with tokenize.open(path) as file:
             return tuple(file.read().split("\n"))
-    except (OSError, SyntaxError, UnicodeDecodeError, LookupError):
+    except (OSError, SyntaxError, UnicodeError, LookupError):
         return ()
 
 
@@ -84,11 +84,11 @@ def _cut(number: int, text: str, start: int, stop: int) -> Marked:
             middle, after = middle[:room] + "…", ""
         elif len(after) > room - len(middle):
             after = after[: room - len(middle)] + "…"
-    return Marked(number, _shown(before), _shown(middle), _shown(after))
+    return Marked(number, shown(before), shown(middle), shown(after))
 
 
-def _shown(text: str) -> str:
-    """Replace what would move the cursor of a terminal."""
+def shown(text: str) -> str:
+    """Replace what would move the cursor of a terminal, or be a command to it."""
     return "".join(
         character if character.isprintable() else " " * _TAB if character == "\t" else " "
         for character in text

@@ -105,6 +105,7 @@ def run(options: Namespace) -> int:
     from shapecheck.codemod.annotate import SOURCES, Settings, annotate_files
     from shapecheck.codemod.project.files import FileProblem, write
     from shapecheck.codemod.verify.doubts import in_words
+    from shapecheck.project.checking import many_objects
     from shapecheck.record.store import RecordProblem, load_all
 
     origins = tuple(o for given in options.origins or [",".join(SOURCES)] for o in given.split(","))
@@ -122,7 +123,7 @@ def run(options: Namespace) -> int:
             raise CommandError(str(error)) from None
     analysis = Options(found.strict, found.stubs, found.wrappers)
     settings = Settings(origins, options.style, options.despite_complaints, record, analysis)
-    with _progress() as advance:
+    with _progress() as advance, many_objects():
         outcome = annotate_files(paths, settings, advance)
     problems = [*outcome.problems]
     for changed in outcome.changed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 import os
 import re
@@ -18,6 +17,7 @@ import libcst as cst
 from shapecheck import parallel, spec
 from shapecheck.analysis import Options
 from shapecheck.analysis.check.module import without_collecting
+from shapecheck.analysis.program.syntax import tree_of
 from shapecheck.codemod.project.files import FileProblem, PythonFile, read
 from shapecheck.codemod.project.project import Name, Project
 from shapecheck.codemod.propose import fields
@@ -96,11 +96,11 @@ def _parsable(path: Path, outcome: Outcome) -> PythonFile | None:
     """Read a file; what is wrong with it is added to the outcome."""
     try:
         file = read(path)
-        ast.parse(file.text)
+        tree_of(file.text)
     except FileProblem as error:
         outcome.problems.append(str(error))
     except (SyntaxError, ValueError, RecursionError) as error:
-        line = error.lineno if isinstance(error, SyntaxError) else 1
+        line = error.lineno or 1 if isinstance(error, SyntaxError) else 1
         text = error.msg if isinstance(error, SyntaxError) else error
         outcome.problems.append(f"{path}:{line}: can't be parsed: {text}")
     else:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from shapecheck.dims.symbols import Sym
 
@@ -120,7 +120,28 @@ MOST_BITS: Final = 1 << 9
 _LARGEST: Final = 1 << MOST_BITS
 
 
-@lru_cache(maxsize=1 << 16)
+_forget_kept: Final[list[Callable[[], None]]] = []
+_Answering = TypeVar("_Answering", bound=Callable[..., Any])
+
+
+def keeping(most: int) -> Callable[[_Answering], _Answering]:
+    """Have a function of sizes keep its last answers, until `forget`."""
+
+    def kept(function: _Answering) -> _Answering:
+        known = lru_cache(maxsize=most)(function)
+        _forget_kept.append(known.cache_clear)
+        return cast("_Answering", known)
+
+    return kept
+
+
+def forget() -> None:
+    """Forget what is kept by sizes, and with them all that their symbols come from."""
+    for forget_kept in _forget_kept:
+        forget_kept()
+
+
+@keeping(1 << 16)
 def times(a: Monomial, b: Monomial, sign: int = 1) -> Monomial:
     """Return the product of two monomials, or with sign -1 their quotient."""
     powers = dict(a)
@@ -221,7 +242,7 @@ class Size:
         if isinstance(other, int):
             if other == 1:
                 return self
-            return _bounded({m: c * other for m, c in self.terms.items()})
+            return bounded({m: c * other for m, c in self.terms.items()})
         if not isinstance(other, Size):
             return NotImplemented
         if len(self.terms) * len(other.terms) > _MOST_PAIRS:
@@ -231,7 +252,7 @@ class Size:
             for right, b in other.terms.items():
                 monomial = times(left, right)
                 terms[monomial] = terms.get(monomial, 0) + a * b
-        return _bounded(terms)
+        return bounded(terms)
 
     def __rmul__(self, other: int) -> IntSize:
         return self * other
@@ -397,7 +418,7 @@ def _clean(terms: Terms) -> None:
             terms[monomial] = int(coefficient)
 
 
-def _bounded(terms: Terms) -> IntSize:
+def bounded(terms: Terms) -> IntSize:
     """Return the size with these terms, an unknown one where a number in them is too long."""
     for coefficient in terms.values():
         if not -_LARGEST < coefficient < _LARGEST:

@@ -93,6 +93,8 @@ def unknown(label: str = "_") -> Size:
 
 
 _MOST_OPTIONS: Final = 4
+LONGEST_CHOICE: Final = 1 << 9
+"""As long a text names what is one of several, which may each be one of several before."""
 
 
 def either(*some: DimExpr) -> DimExpr:
@@ -103,7 +105,8 @@ def either(*some: DimExpr) -> DimExpr:
     telling = all(symbol.has_name for option in options for symbol in symbols(option))
     if not telling or len(options) > _MOST_OPTIONS:
         return unknown()
-    return Size.of(Sym.one_of("|".join(dict.fromkeys(map(str, options))), options))
+    text = "|".join(dict.fromkeys(map(str, options)))
+    return Size.of(Sym.one_of(text, options)) if len(text) <= LONGEST_CHOICE else unknown()
 
 
 def _options(dim: DimExpr) -> tuple[DimExpr, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
 from math import gcd, lcm
 
 from shapecheck.dims.algebra import (
@@ -15,13 +15,14 @@ from shapecheck.dims.algebra import (
     Size,
     Terms,
     canonical,
+    keeping,
     symbols_in,
     terms_of,
     times,
 )
 
 
-@lru_cache(maxsize=1 << 14)
+@keeping(1 << 14)
 def floordiv(num: IntSize, den: IntSize) -> IntSize:
     """Return `floor(num / den)`; raises ZeroDivisionError for a zero divisor.
 

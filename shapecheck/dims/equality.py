@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from math import lcm, prod
 from typing import Final, TypeAlias
 
@@ -17,6 +16,7 @@ from shapecheck.dims.algebra import (
     FloorDiv,
     IntSize,
     Size,
+    keeping,
     symbols_in,
     terms_of,
 )
@@ -67,7 +67,7 @@ def _none_is(symbol: Sym, number: int) -> bool:
     return bool(options) and all(isinstance(one, int) and one != number for one in options)
 
 
-@lru_cache(maxsize=1 << 14)
+@keeping(1 << 14)
 def _compare(a: IntSize, b: IntSize) -> Verdict:
     if a == b:
         return SAME

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from functools import lru_cache
 from math import comb, lcm
 from typing import Final
 
@@ -19,8 +18,10 @@ from shapecheck.dims.algebra import (
     Power,
     Size,
     Terms,
+    bounded,
     canonical,
     joined,
+    keeping,
     product,
     terms_of,
     times,
@@ -158,7 +159,7 @@ def whole(size: IntSize) -> IntSize:
     return size
 
 
-@lru_cache(maxsize=1 << 12)
+@keeping(1 << 12)
 def as_exact(size: IntSize) -> IntSize:
     """Return a size in which every division is exact, as `heads*(width//heads)` is `width`.
 
@@ -225,21 +226,21 @@ def fraction(size: Size) -> tuple[IntSize, IntSize]:
 
 
 def _substitute_polynomial(size: IntSize, values: Mapping[Atom, IntSize]) -> IntSize:
-    total: IntSize = 0
-    kept: Terms = {}
+    found: Terms = {}
     for monomial, coefficient in terms_of(size).items():
         assert isinstance(coefficient, int)
         new = [(atom, _substitute_atom(atom, values), exponent) for atom, exponent in monomial]
         same = [(atom, exponent) for atom, other, exponent in new if other is None]
         if len(same) == len(new):
-            kept[monomial] = coefficient
+            found[monomial] = found.get(monomial, 0) + coefficient
             continue
-        term = canonical({frozenset(same): coefficient})
+        term: IntSize = 1 if not same else canonical({frozenset(same): 1})
         for _, other, exponent in new:
             if other is not None:
                 term = term * power(other, exponent)
-        total = total + term
-    return total + canonical(kept) if kept else total
+        for inner, count in terms_of(term).items():
+            found[inner] = found.get(inner, 0) + count * coefficient
+    return bounded(found)
 
 
 def _substitute_atom(atom: Atom, values: Mapping[Atom, IntSize]) -> IntSize | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import groupby
 
 from shapecheck.dims.algebra import (
@@ -21,6 +20,7 @@ from shapecheck.dims.algebra import (
     Size,
     Terms,
     canonical,
+    keeping,
     terms_of,
 )
 from shapecheck.dims.symbols import Sym
@@ -80,7 +80,7 @@ def _in_order(layout: Sequence[IntSize]) -> str:
     return "+".join(texts)
 
 
-@lru_cache(maxsize=1 << 12)
+@keeping(1 << 12)
 def _kept_text(size: Size) -> tuple[str, int]:
     return _sum_text(size)
 

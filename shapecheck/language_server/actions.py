@@ -18,7 +18,7 @@ from typing import Any, Final
 from lsprotocol import types
 
 from shapecheck.analysis import Span
-from shapecheck.analysis.program.syntax import is_def
+from shapecheck.analysis.program.syntax import is_def, parsed_expression
 from shapecheck.language_server.diagnostics import SOURCE
 from shapecheck.language_server.documents import Text, split
 from shapecheck.language_server.programs import parsed_text, span_of
@@ -223,7 +223,7 @@ def _plain(text: str) -> str:
 
 def _needs_brackets(node: ast.expr, text: str) -> bool:
     try:
-        written = ast.parse(text, mode="eval").body
+        written = parsed_expression(text)
     except SyntaxError:
         return False
     return isinstance(written, ast.BinOp) and not isinstance(node, ast.BinOp)

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from shapecheck import spec
 from shapecheck.analysis import Span
-from shapecheck.analysis.program.syntax import last_word, text_of
+from shapecheck.analysis.program.syntax import last_word, parsed_expression, text_of
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Owner: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
@@ -173,7 +173,7 @@ class _Finder:
         if start is None:
             return
         try:
-            inner = ast.parse(text, mode="eval").body
+            inner = parsed_expression(text)
         except (SyntaxError, ValueError):
             return
         for child in _in_brackets(inner):

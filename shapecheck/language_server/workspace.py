@@ -81,7 +81,7 @@ class View:
         try:
             with Path(self.path).open(encoding="utf-8", newline="") as file:
                 return file.read() == self.text.text
-        except (OSError, UnicodeDecodeError):
+        except (OSError, UnicodeError):
             return False
 
     def look(self, line: int) -> Look | None:

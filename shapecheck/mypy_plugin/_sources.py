@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 from mypy.util import DecodeError, decode_python_encoding
@@ -63,7 +64,7 @@ class SourceReader:
         try:
             content = self._content(path)
             text = decode_python_encoding(content)
-        except (OSError, UnicodeDecodeError, DecodeError):
+        except (OSError, UnicodeError, DecodeError):
             return None
         version = Version(path, *stamp, self._digest(path, stamp, content))
         found = Source(module, self.display(path), text), version
@@ -74,6 +75,8 @@ class SourceReader:
         try:
             status = os.stat(self._actual(path))  # noqa: PTH116 - three times as fast
         except (OSError, ValueError):
+            return None
+        if not S_ISREG(status.st_mode):  # a pipe waits for ever, and a device never ends
             return None
         return status.st_mtime_ns, status.st_size
 

@@ -168,7 +168,7 @@ def _versions(tasks: Iterable[Task]) -> list[Version]:
 
 @contextmanager
 def many_objects() -> Iterator[None]:
-    """Have Python look for garbage rarely: what is made is trees and tables that stay."""
+    """Have Python look for garbage rarely, and go deep: what is made is trees that stay."""
     before, limit = gc.get_threshold(), sys.getrecursionlimit()
     gc.set_threshold(3_000_000)
     sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))

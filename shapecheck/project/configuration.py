@@ -165,7 +165,7 @@ def _parse(path: str, remarks: list[str]) -> _File | None:
         return None
     try:
         sections = _toml(path) if path.lower().endswith(".toml") else _ini(path)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
         remarks.append(f"{path}: {error}")
         return None
     except (configparser.Error, _BadFileError) as error:
@@ -185,11 +185,13 @@ def _ini(path: str) -> _Sections:
 def _toml(path: str) -> _Sections | None:
     """Return the sections as the other formats have them: one for each module of an override."""
     tool = tomllib.loads(Path(path).read_text(encoding="utf-8")).get("tool", {})
-    if "mypy" not in tool:
+    if not isinstance(tool, dict) or "mypy" not in tool:
         return None
+    if not isinstance(tool["mypy"], dict):
+        raise _BadFileError("tool.mypy must be a section")
     values = dict(tool["mypy"])
     overrides = values.pop("overrides", [])
-    if not isinstance(overrides, list):
+    if not isinstance(overrides, list) or not all(isinstance(one, dict) for one in overrides):
         raise _BadFileError(
             "tool.mypy.overrides sections must be an array. Please make sure you are using double "
             "brackets like so: [[tool.mypy.overrides]]"
@@ -301,6 +303,8 @@ def _exclude(value: Any, file: _File) -> tuple[str, ...]:
     if isinstance(value, str):
         stripped = value.strip()
         return (stripped,) if stripped or not file.is_toml else ()
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"Not a list of regular expressions: {value}")
     return tuple(item.strip() for item in value if item.strip())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shapecheck.analysis import Source
+from shapecheck.analysis.program.syntax import tree_of
 from shapecheck.project import imports
 from shapecheck.project.folders import ENDINGS, Folders
 from shapecheck.project.libraries import is_followed
@@ -116,7 +116,7 @@ class Modules:
             yield from names
             return
         with suppress(SyntaxError, ValueError, RecursionError):
-            tree = ast.parse(source.text)
+            tree = tree_of(source.text)
             found = imports.surely(tree, module.name, self._settings, is_package=is_package)
             yield from self._named(found)
 

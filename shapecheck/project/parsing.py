@@ -7,7 +7,7 @@ import warnings
 from typing import Final
 
 from shapecheck.analysis import Source, mentions_tensors
-from shapecheck.analysis.program.syntax import syntax
+from shapecheck.analysis.program.syntax import syntax, tree_of
 from shapecheck.project.findings import Finding
 
 _SYNTAX: Final = "syntax"
@@ -20,7 +20,7 @@ def parsed(source: Source) -> ast.Module:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return syntax(source).tree if mentions_tensors(source.text) else ast.parse(source.text)
+        return syntax(source).tree if mentions_tensors(source.text) else tree_of(source.text)
 
 
 def mistakes(source: Source, error: SyntaxError | ValueError) -> list[Finding]:

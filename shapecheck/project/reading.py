@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Final
 
 from shapecheck.analysis import Source
@@ -70,14 +72,22 @@ class Reader:
     def _new(self, module: str, path: str) -> Source | UnreadableError:
         try:
             text = self._texts.get(os.path.abspath(path))  # noqa: PTH100
-            content = Path(path).read_bytes() if text is None else _encoded(text)
+            content = content_of(Path(path)) if text is None else _encoded(text)
             shown = self._settings.display(path)
             self._digests[shown] = digest(content)
             return Source(module, shown, decoded(content) if text is None else text)
         except OSError as error:
-            return UnreadableError(f"Cannot read file: {os.strerror(error.errno or 0)}")
-        except (UnicodeDecodeError, LookupError) as error:
+            return UnreadableError(f"Cannot read file: {error.strerror}")
+        except (UnicodeError, LookupError) as error:
             return UnreadableError(f"Cannot decode file: {error}")
+
+
+def content_of(path: Path) -> bytes:
+    """Return what is in a file; raises OSError, also for a pipe or a device, which has no end."""
+    status = path.stat()
+    if not (S_ISREG(status.st_mode) or S_ISDIR(status.st_mode)):
+        raise OSError(errno.EINVAL, "Not a regular file")
+    return path.read_bytes()
 
 
 def _encoded(text: str) -> bytes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import os
+import shutil
 import site
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
@@ -137,7 +136,7 @@ class Search:
             return False
         try:
             return Path(stubs, _TYPED).read_text(encoding="utf-8").strip() == "partial"
-        except (OSError, UnicodeDecodeError):
+        except (OSError, UnicodeError):
             return False
 
     def _typed(self, module: str, folder: str, parts: list[str]) -> bool | None:
@@ -205,18 +204,49 @@ class Search:
 
 @cache
 def package_folders(python: str) -> tuple[str, ...]:
-    """Return the folders of packages that are installed for a Python, not its own library."""
+    """Return the folders of packages that are installed for a Python, not its own library.
+
+    Another Python than this one is named by the settings of a project: it isn't run.
+    """
     if python == sys.executable:
         return tuple(_package_folders())
-    asked = "from shapecheck.project.search import _package_folders as f; print(list(f()))"
-    here = str(Path(__file__).parents[2])
-    done = subprocess.run(
-        [python, "-c", f"import sys; sys.path.insert(0, {here!r}); {asked}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return tuple(ast.literal_eval(done.stdout)) if done.returncode == 0 else ()
+    return tuple(dict.fromkeys(_beside(Path(shutil.which(python) or python))))
+
+
+_INSTALLED: Final = (
+    "lib/python3*/site-packages",
+    "lib64/python3*/site-packages",
+    "Lib/site-packages",
+    "lib/python3*/dist-packages",
+)
+"""Where packages are, from the folder on that a Python is installed in."""
+
+
+def _beside(python: Path, *, is_home: bool = False) -> Iterator[str]:
+    """Yield the folders of packages beside a Python, and those that the files in them name.
+
+    `is_home`: a virtual environment has been made of it, and there is no other behind it.
+    """
+    prefix = python.absolute().parent.parent
+    for pattern in _INSTALLED:
+        for folder in sorted(prefix.glob(pattern)):
+            yield str(folder)
+            for named in sorted(folder.glob("*.pth")):
+                lines = _lines_of(named)
+                paths = (str(folder / line) for line in lines)
+                yield from filter(os.path.isdir, paths)
+    parts = (line.partition("=") for line in _lines_of(prefix / "pyvenv.cfg"))
+    settings = {key.strip(): value.strip() for key, _, value in parts}
+    is_shared = settings.get("include-system-site-packages", "").lower() == "true"
+    if is_shared and "home" in settings and not is_home:
+        yield from _beside(Path(settings["home"], "python"), is_home=True)
+
+
+def _lines_of(file: Path) -> list[str]:
+    try:
+        return [line for line in file.read_text("utf-8").splitlines() if line.strip()]
+    except (OSError, UnicodeError):
+        return []
 
 
 def _package_folders() -> Iterator[str]:

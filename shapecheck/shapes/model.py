@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import FRESH, DimExpr, IntSize, Kind, Size, Sym, size_of
+from shapecheck.dims.composites import LONGEST_CHOICE
 from shapecheck.dims.origins import ElementsOf, IsBound, LengthOf, PartOf, Which
 from shapecheck.dtypes import DTypes
 
@@ -56,29 +58,35 @@ def dim_of(item: Item) -> DimExpr:
 
 
 _MOST_OPTIONS: Final = 4
+_MOST_SPELLED: Final = 1 << 6
+"""As many combinations are spelled out of rows in which several runs are one of several."""
 
 
 def either(*parts: tuple[Item, ...]) -> tuple[Item, ...]:
     """Return what is one of several rows of dimensions, `[b c|c|]`; `...` if one isn't known."""
-    options = tuple(dict.fromkeys(option for part in parts for option in _options(part)))
-    if len(options) == 1:
+    spelled = (option for part in parts for option in _options(part))
+    options = tuple(dict.fromkeys(islice(spelled, _MOST_SPELLED)))
+    is_whole = next(spelled, None) is None
+    if is_whole and len(options) == 1:
         return options[0]
-    if len(options) > _MOST_OPTIONS or not all(map(_telling, options)):
+    if not is_whole or len(options) > _MOST_OPTIONS or not all(map(_telling, options)):
         return (Run(Sym.fresh("...")),)
     if len({len(option) for option in options}) == 1 and not any(map(has_run, options)):
         return tuple(dims.either(*column) for column in zip(*options, strict=True))
     texts = dict.fromkeys(" ".join(map(str, option)) for option in options)
     text = "|".join(texts)
-    return (Run(Sym.one_of(f"[{text}]", options)),)
+    known = len(text) <= LONGEST_CHOICE
+    return (Run(Sym.one_of(f"[{text}]", options) if known else Sym.fresh("...")),)
 
 
-def _options(part: tuple[Item, ...]) -> list[tuple[Item, ...]]:
-    """Return all that a row of dimensions may be, where a run in it is one of several."""
+def _options(part: tuple[Item, ...]) -> Iterator[tuple[Item, ...]]:
+    """Yield all that a row of dimensions may be, where a run in it is one of several."""
     for at, item in enumerate(part):
         if isinstance(item, Run) and item.symbol.options:
-            made = (part[:at] + option + part[at + 1 :] for option in item.symbol.options)
-            return [option for one in made for option in _options(one)]
-    return [part]
+            for option in item.symbol.options:
+                yield from _options(part[:at] + option + part[at + 1 :])
+            return
+    yield part
 
 
 def _telling(part: tuple[Item, ...]) -> bool:

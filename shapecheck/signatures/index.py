@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import cache_from_source
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any, Final
 
 FORMAT: Final = 5
@@ -121,7 +122,7 @@ def files(folder: Path, keep: bool) -> list[StubFile]:
 
     `keep`: look first for the index that an earlier start left, and leave it for the next.
     """
-    paths = sorted(folder.rglob("*.pyi"))
+    paths = _below(folder)
     if not keep:
         return [_Reader(path, folder).file for path in paths]
     kept = Path(cache_from_source(__file__)).with_suffix(".json")
@@ -132,6 +133,22 @@ def files(folder: Path, keep: bool) -> list[StubFile]:
         if not sys.dont_write_bytecode:
             _save(kept, key, found)
     return found
+
+
+_MOST_BELOW: Final = 10_000
+_LARGEST: Final = 16 << 20
+
+
+def _below(folder: Path) -> list[Path]:
+    """Return the signature files below a folder, which holds little else; raises `StubError`."""
+    found, count = list[Path](), 0
+    for parent, folders, names in os.walk(folder):
+        count += len(folders) + len(names)
+        if count > _MOST_BELOW:
+            reason = f"more than {_MOST_BELOW:,} files are below it; name the folder of the .pyi"
+            raise StubError(folder, 1, reason)
+        found += [Path(parent, name) for name in (*folders, *names) if name.endswith(".pyi")]
+    return sorted(found)
 
 
 def _stamps(paths: Iterable[Path]) -> Iterator[list[Any]]:
@@ -204,6 +221,11 @@ class _Reader:
 
     def parse(self, path: Path) -> tuple[str, ast.Module]:
         try:
+            status = path.stat()
+            if not (S_ISREG(status.st_mode) or S_ISDIR(status.st_mode)):
+                raise StubError(path, 1, "can't be read: not a regular file")
+            if status.st_size > _LARGEST:
+                raise StubError(path, 1, f"can't be read: more than {_LARGEST >> 20} MiB")
             text = path.read_text("utf-8")
             return text, ast.parse(text, str(path))
         except SyntaxError as error:

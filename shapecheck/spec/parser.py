@@ -72,10 +72,7 @@ def parse_pattern(text: str) -> tuple[tuple[Spec, ...], Spec | None]:
 
 
 def _spec(text: str, start: int, stop: int, is_pattern: bool = True) -> Spec:
-    try:
-        return Spec(_Parser(text, is_pattern).entries(start, stop))
-    except RecursionError:
-        raise SpecError("the expression is nested too deeply", text, start, stop) from None
+    return Spec(_Parser(text, is_pattern).entries(start, stop))
 
 
 _TOKEN = re.compile(
@@ -121,6 +118,10 @@ _BEFORE: Final = {
 _NEGATIVE: Final = "a size can't be negative; arithmetic is written without spaces: 'h-1'"
 _ONE_LABEL: Final = "one '=' is enough: 'name=size'"
 _DIGITS: Final = 18
+_MOST_OPERATORS: Final = 64
+"""As many operators one dimension has: each is a step further down in the tree."""
+_DEEPEST: Final = 24
+"""As deep brackets stand in each other."""
 _UNMARKED: Final = Group("")
 
 
@@ -140,6 +141,7 @@ class _Parser:
         self.at = 0
         self.stop = 0
         self.depth = 0
+        self.operators = 0
 
     def fail(self, reason: str, start: int, end: int | None = None) -> NoReturn:
         raise SpecError(reason, self.text, start, start + 1 if end is None else end)
@@ -264,6 +266,8 @@ class _Parser:
 
     def axis(self, start: int, stop: int, marks: Group) -> Axis:
         """Parse an expression, and see that the marks before it go with it."""
+        if not self.depth:
+            self.operators = 0
         expr = self.sum()
         if marks.name and isinstance(expr, Name):
             expr = Wild(f"_{expr.id}")
@@ -366,8 +370,11 @@ class _Parser:
     def operator(self, token: str) -> None:
         start = self.at
         self.at += len(token)
+        self.operators += 1
         if self.at >= self.stop:
             self.fail(f"'{token}' needs a size after it; {_spaced(token)}", start, self.at)
+        if self.operators > _MOST_OPERATORS:
+            self.fail(f"a dimension has up to {_MOST_OPERATORS} operators", start, self.at)
 
     def scalar(self, expr: Expr, start: int) -> Expr:
         """Refuse what has no arithmetic, where an operand begins at `start`."""
@@ -450,8 +457,8 @@ class _Parser:
     def parentheses(self) -> Expr:
         """Parse `(h+w)` as grouping, and `(h d)`, `()` as an ordered composite."""
         start, outer = self.at, self.stop
+        self.deeper(start)
         end = self.closing(start)
-        self.depth += 1
         parts = self.entries(start + 1, end)
         self.depth -= 1
         self.at, self.stop = end + 1, outer
@@ -474,10 +481,10 @@ class _Parser:
                 self.closing(self.at) + 1,
             )
         outer = self.stop
+        self.deeper(start)
         end = self.closing(self.at)
         args: list[Expr] = []
         self.at, self.stop = self.at + 1, end
-        self.depth += 1
         while not args or self.at < end:
             self.space()
             first = self.at
@@ -493,6 +500,12 @@ class _Parser:
         self.depth -= 1
         self.at, self.stop = end + 1, outer
         return Call(function, tuple(args))
+
+    def deeper(self, start: int) -> None:
+        """Go into brackets that begin at `start`."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            self.fail("the expression is nested too deeply", start)
 
     def space(self) -> None:
         while self.at < self.stop and self.text[self.at].isspace():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shapecheck.analysis.program.model import Class
-from shapecheck.analysis.program.syntax import SETTERS, last_word, text_of
+from shapecheck.analysis.program.syntax import SETTERS, last_word, parsed_expression, text_of
 from shapecheck.ops.call import only
 
 HOOKS: Final = ("__post_init__", "__attrs_post_init__", "model_post_init")
@@ -65,7 +65,7 @@ def _without_init_var(annotation: ast.expr) -> tuple[ast.expr, bool]:
     """Return an annotation without the `InitVar` around it, and whether there was none."""
     match annotation:
         case ast.Constant(value=str(text)) if text.lstrip().startswith(_QUOTED):
-            annotation = ast.parse(text.strip(), mode="eval").body
+            annotation = parsed_expression(text.strip())
     match annotation:
         case ast.Subscript(value=head, slice=inner) if last_word(head) == "InitVar":
             return inner, False

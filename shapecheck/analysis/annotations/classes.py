@@ -210,7 +210,8 @@ _TRANSFORM: Final = "dataclass_transform"
 
 def is_dataclass(cls: Class) -> bool:
     """Whether a class gets its constructor from its annotated fields."""
-    return any(map(_has_fields, own_ancestry(cls)))
+    parents = [*own_ancestry(cls)]
+    return any(map(_is_decorated, parents)) or _is_record(cls, parents)
 
 
 def _has_fields(cls: Class) -> bool:
@@ -218,10 +219,14 @@ def _has_fields(cls: Class) -> bool:
 
     Those of a class that is derived from one with `@dataclass_transform` are (PEP 681).
     """
-    if _is_decorated(cls) or not _RECORDS.isdisjoint(library_ancestry(cls)):
+    return _is_decorated(cls) or _is_record(cls, own_ancestry(cls))
+
+
+def _is_record(cls: Class, parents: Iterable[Class]) -> bool:
+    """Whether a class is derived from one that makes constructors of fields; with its ancestry."""
+    if not _RECORDS.isdisjoint(library_ancestry(cls)):
         return True
-    parents = (one for one in own_ancestry(cls) if one.node is not cls.node)
-    return any(_TRANSFORM in _decorators(one) for one in parents)
+    return any(_TRANSFORM in _decorators(one) for one in parents if one.node is not cls.node)
 
 
 def _is_decorated(cls: Class) -> bool:

@@ -53,6 +53,13 @@ _LITTLE: Final = frozenset(
 _OPEN, _CLOSE = "([", {"(": ")", "[": "]"}
 
 
+LONGEST: Final = 1_000
+"""A comment of more characters says no shape: it is code, or data."""
+
+_LONGEST_SHAPE: Final = 1 << 8
+"""Within as many characters the bracket is closed around a shape."""
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a text says: the shape of what there is then, and of what it was made from.
@@ -263,9 +270,9 @@ def placed(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _closed(text: str, start: int) -> int | None:
-    """Return where the bracket is closed that is opened at `start`."""
+    """Return where the bracket is closed that is opened at `start`; None where it is far away."""
     waiting: list[str] = []
-    for at in range(start, len(text)):
+    for at in range(start, min(len(text), start + _LONGEST_SHAPE)):
         if text[at] in _OPEN:
             waiting.append(_CLOSE[text[at]])
         elif text[at] in ")]":

@@ -6,6 +6,7 @@ Float[Tensor, "b c"]   Annotated[Tensor, "b c"]   list[Image]   tuple[Float[...]
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import Final
 
 from shapecheck import dtypes, spec
@@ -28,7 +29,7 @@ from shapecheck.analysis.program.declared import (
 from shapecheck.analysis.program.model import Class, Dotted, Value, dotted
 from shapecheck.analysis.program.modules import Module, Problem
 from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import called, name_of, text_of
+from shapecheck.analysis.program.syntax import called, name_of, parsed_expression, text_of
 from shapecheck.analysis.values.model import Ref, Shaped
 from shapecheck.dims import Dim
 from shapecheck.ops import UNKNOWN
@@ -118,7 +119,7 @@ class Reader(Names):
 
     def _quoted(self, text: str, node: ast.expr) -> Declared:
         try:
-            inner = ast.parse(text.strip(), mode="eval").body
+            inner = parsed_expression(text.strip())
         except (SyntaxError, ValueError):
             return ANY
         for child in only(ast.walk(inner), ast.expr):
@@ -143,21 +144,20 @@ class Reader(Names):
             return inner if isinstance(inner, FieldsDecl) else None
         return None
 
-    def fields(self, cls: Class, below: tuple[ast.AST, ...] = ()) -> dict[str, Declared] | None:
-        """Return the fields of a `TypedDict`, None for any other class.
+    def fields(self, cls: Class) -> Mapping[str, Declared] | None:
+        """Return the fields of a `TypedDict`, None for any other class."""
+        return cls.module.recall(("keys", cls.node), lambda: self._fields(cls), None)
 
-        `below` are the classes that inherit from it: a class may have the name of its base.
-        """
+    def _fields(self, cls: Class) -> Mapping[str, Declared] | None:
         home = reader(cls.module)
         found: dict[str, Declared] | None = None
-        below = (*below, cls.node)
         for base in cls.node.bases:
-            inherited: dict[str, Declared] | None = None
+            inherited: Mapping[str, Declared] | None = None
             match home.resolve(base):
                 case Dotted(name=library) if library in _TYPED_DICTS:
                     inherited = {}
-                case Class() as parent if parent.node not in below:
-                    inherited = self.fields(parent, below)
+                case Class() as parent:
+                    inherited = self.fields(parent)
             if inherited is not None:
                 found = {**(found or {}), **inherited}
         if found is not None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import functools
 import gc
+import itertools
 from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
+import shapecheck.dims as dims
 from shapecheck.analysis import kinds, library, suspicions
 from shapecheck.analysis.check.parts import (
     Part,
@@ -28,9 +30,9 @@ from shapecheck.analysis.interpreter.budget import BudgetExceeded
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.answers import Ground, Place, places
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.program.modules import Module, Program
+from shapecheck.analysis.program.modules import Module, Program, forget_memos
 from shapecheck.analysis.program.reading import Reading, digest
-from shapecheck.analysis.program.syntax import PLACES, syntax
+from shapecheck.analysis.program.syntax import PLACES, forget_kept, syntax
 from shapecheck.analysis.relevance import TENSORS, TEXT, mentions_tensors
 from shapecheck.analysis.values.model import DictContent, Instance, ListContent
 from shapecheck.analysis.values.state import State
@@ -229,8 +231,17 @@ def _moves(findings: Findings, lines: Lines) -> bool:
     return all(first <= one.line and one.end_line <= last for one in spans)
 
 
+_begun: Final = itertools.count(1)
+_KEPT_MODULES: Final = 64
+"""After so many modules, what is kept by nodes and sizes is forgotten: whole modules hang by it."""
+
+
 def begun(source: Source, host: Host, options: Options, *, stays: bool = False) -> Module:
     """Return the module that a source is, in the program as its host has it by now."""
+    if next(_begun) % _KEPT_MODULES == 0:
+        forget_kept()
+        dims.forget()
+        forget_memos()
     program = program_of(host, options, source.name)
     program.memory.stays = stays
     program.begin()

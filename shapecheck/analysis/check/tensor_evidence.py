@@ -26,9 +26,11 @@ from shapecheck.analysis.program.syntax import (
     elements,
     given_to,
     is_none,
+    kept_by_node,
     name_of,
     nodes_of,
     text_of,
+    words_in,
 )
 from shapecheck.analysis.values.model import Bound, OpInstance, Ref
 from shapecheck.dims import Size
@@ -479,11 +481,13 @@ def _shown_alone(function: Function) -> Set[str]:
 
 def _takes_rows(target: Value, seen: Seen) -> bool:
     """Whether a layer of this kind takes packed sequences too, of which a function says nothing."""
-    if not isinstance(target, OpInstance):
-        return False
-    asked = (one.attr for one in nodes_of(ast.Attribute, seen.function.node))
-    named = (one.id for one in nodes_of(ast.Name, seen.function.node))
-    return not any("pack" in word for word in (*asked, *named))
+    return isinstance(target, OpInstance) and not _packs(seen.function.node)
+
+
+@kept_by_node(64)
+def _packs(function: ast.AST) -> bool:
+    """Whether a function mentions packed sequences."""
+    return any("pack" in word for word in words_in(function))
 
 
 def _by_parameter(target: Value, node: ast.Call, seen: Seen) -> Iterator[tuple[Param, ast.expr]]:

@@ -29,6 +29,8 @@ from shapecheck.ops.call import only
 from shapecheck.shapes import Tensor
 
 _NEVER: Final = sys.maxsize
+_DEEPEST: Final = 64
+"""So many expressions back is what makes something unknown looked for."""
 _EACH: Final = frozenset(
     f"{prefix}{name}"
     for name in ("parameters", "buffers", "modules", "children")
@@ -63,6 +65,8 @@ class Causes:
             return self._told[node] or (None if head is None else self._told.get(head))
         if node in self._open:  # in a loop, what something is made of itself
             self._round = min(self._round, self._open[node])
+            return None
+        if len(self._open) == _DEEPEST:
             return None
         outer, self._round = self._round, _NEVER
         at = self._open[node] = len(self._open)

@@ -18,7 +18,13 @@ from shapecheck.analysis.annotations.reader import Reader, reader, shape_type
 from shapecheck.analysis.host import Unread
 from shapecheck.analysis.program.model import dotted
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.program.syntax import called, elements, last_word, text_of
+from shapecheck.analysis.program.syntax import (
+    called,
+    elements,
+    last_word,
+    parsed_expression,
+    text_of,
+)
 from shapecheck.ops.call import only
 from shapecheck.spec.dialects import is_description
 
@@ -74,7 +80,7 @@ class _Looker:
 
     def quoted(self, text: str, node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
         try:
-            inner = ast.parse(text.strip(), mode="eval").body
+            inner = parsed_expression(text.strip())
         except (SyntaxError, ValueError):
             return
         for name, _ in self.look(inner):

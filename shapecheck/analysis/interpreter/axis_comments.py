@@ -56,7 +56,7 @@ def _is_open(item: Item) -> bool:
 @lru_cache(maxsize=1024)
 def _shape_in(comment: str) -> Spec | None:
     """Return the shape in a comment, in which each axis has a name of its own."""
-    if not comment:
+    if not comment or len(comment) > prose.LONGEST:
         return None
     said, words = prose.comment(comment), comment.lstrip("# ")
     listed = prose.parse(words) if said is None and "," in words else None

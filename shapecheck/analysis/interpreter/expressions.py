@@ -53,7 +53,8 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
 
 @expression(ast.Constant)
 def _constant(frame: Frame, node: ast.Constant) -> Value:
-    return node.value
+    value = node.value
+    return dims.measured(value) if type(value) is int else value
 
 
 @expression(ast.Name)

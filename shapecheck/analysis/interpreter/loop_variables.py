@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TypeAlias
 
-from shapecheck.analysis.program.syntax import target_names
+from shapecheck.analysis.program.syntax import keeping, target_names
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 
 
-@lru_cache(maxsize=4096)
+@keeping(4096)
 def carried(node: Loop) -> frozenset[str]:
     """Return the names that a loop's body may read before it assigns them."""
     found: set[str] = set()

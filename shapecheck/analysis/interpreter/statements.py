@@ -6,7 +6,6 @@ import ast
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
 import shapecheck.dims as dims
@@ -40,6 +39,7 @@ from shapecheck.analysis.interpreter.registry import statement
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, default_nodes
 from shapecheck.analysis.program.syntax import (
     called,
+    keeping,
     last_word,
     name_of,
     names_in,
@@ -324,7 +324,7 @@ def _leave_open(facts: Facts, node: ast.If, before: State, ends: Sequence[State]
             facts.leave_numbers(run)
 
 
-@lru_cache(maxsize=1024)
+@keeping(1024)
 def _waits(node: ast.If) -> bool:
     """Whether a program leaves a body as long as it hasn't got enough of something yet.
 
@@ -448,7 +448,7 @@ def _begun(frame: Frame, node: ast.For | ast.AsyncFor) -> State | None:
     return frame.fork() if _may_grow(node) else None
 
 
-@lru_cache(maxsize=1024)
+@keeping(1024)
 def _may_grow(node: ast.For | ast.AsyncFor) -> bool:
     """Whether a loop's body puts tensors together, and always goes on to the next round."""
     calls = nodes_of(ast.Call, *node.body)
@@ -525,7 +525,7 @@ def _tensors_in(item: Value) -> Iterator[Tensor]:
                 yield from _tensors_in(one)
 
 
-@lru_cache(maxsize=1024)
+@keeping(1024)
 def _unrolled(node: ast.For | ast.AsyncFor) -> int:
     """Return for how many items a loop's body is run one by one: the smaller, the more."""
     simple = len(node.body) <= 4 and not any(nodes_of((ast.For, ast.While), *node.body))
@@ -545,7 +545,7 @@ def _unroll(frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, items: Seque
             break
 
 
-@lru_cache(maxsize=1024)
+@keeping(1024)
 def _is_counted(node: ast.For | ast.AsyncFor) -> bool:
     """Whether a loop's body reads what the loop counts, or goes through."""
     targets = names_in(node.target)
@@ -730,7 +730,7 @@ def _while(frame: Frame, node: ast.While) -> None:
 _ROUNDS_OF_WHILE: Final = 8
 
 
-@lru_cache(maxsize=1024)
+@keeping(1024)
 def _is_short(node: ast.While) -> bool:
     """Whether a loop is one of few statements that only its condition ends.
 

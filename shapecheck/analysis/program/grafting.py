@@ -19,6 +19,7 @@ from shapecheck.analysis.program.syntax import (
     forget_kept,
     is_def,
     keep_parsed,
+    tree_of,
 )
 
 
@@ -27,7 +28,7 @@ def grafted(before: Syntax, source: Source) -> Syntax:
 
     Parts of which the same is read are the same readings. Raises what `ast.parse` does.
     """
-    tree = ast.parse(source.text)
+    tree = tree_of(source.text)
     for reading in before.readings.values():
         _ = reading.digest  # what was read before the nodes are others
     before.take_over()

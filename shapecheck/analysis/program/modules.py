@@ -288,6 +288,11 @@ def _memo(signatures: Table) -> Memo:
     return Memo()
 
 
+def forget_memos() -> None:
+    """Begin new memos for the programs to come: what is kept by calls keeps what they are about."""
+    _memo.cache_clear()
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What is wrong with an annotation, and where."""

@@ -39,17 +39,27 @@ _forget_kept: Final[list[Callable[[], None]]] = []
 
 
 def forget_kept() -> None:
-    """Forget what is kept by nodes: definitions have got other bodies."""
+    """Forget what is kept by nodes, and with it the nodes: where definitions get other bodies."""
     for forget in _forget_kept:
         forget()
+
+
+def keeping(most: int) -> Callable[[Callable[[_AnyNode], _T]], Callable[[_AnyNode], _T]]:
+    """Have a function of a node keep its last answers, until all is forgotten that is so kept."""
+
+    def kept(function: Callable[[_AnyNode], _T]) -> Callable[[_AnyNode], _T]:
+        known = lru_cache(maxsize=most)(function)
+        _forget_kept.append(known.cache_clear)
+        return known
+
+    return kept
 
 
 def kept_by_node(most: int) -> Callable[[Callable[[_AnyNode], _T]], Callable[[_AnyNode], _T]]:
     """Have a function of a node keep its last answers, and note that a definition is read."""
 
-    def keeping(function: Callable[[_AnyNode], _T]) -> Callable[[_AnyNode], _T]:
-        known = lru_cache(maxsize=most)(function)
-        _forget_kept.append(known.cache_clear)
+    def kept(function: Callable[[_AnyNode], _T]) -> Callable[[_AnyNode], _T]:
+        known = keeping(most)(function)
 
         @wraps(function)
         def found(node: _AnyNode) -> _T:
@@ -58,7 +68,27 @@ def kept_by_node(most: int) -> Callable[[Callable[[_AnyNode], _T]], Callable[[_A
 
         return found
 
-    return keeping
+    return kept
+
+
+def tree_of(text: str) -> ast.Module:
+    """Parse a module; raises SyntaxError, and nothing else."""
+    try:
+        return ast.parse(text)
+    except (RecursionError, MemoryError):
+        raise SyntaxError("nested too deeply") from None
+    except ValueError as error:  # Python 3.10 has this for a null byte
+        raise SyntaxError(str(error)) from None
+
+
+def parsed_expression(text: str) -> ast.expr:
+    """Parse an expression, as an annotation in quotes is one; raises SyntaxError, nothing else."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except (RecursionError, MemoryError):
+        raise SyntaxError("nested too deeply") from None
+    except ValueError as error:
+        raise SyntaxError(str(error)) from None
 
 
 def walk(tree: ast.AST) -> Sequence[ast.AST]:
@@ -445,7 +475,7 @@ class Syntax:
     def __init__(self, source: Source, tree: ast.Module | None = None) -> None:
         self.source = source
         self.is_taken_over = False
-        self.tree = ast.parse(source.text) if tree is None else tree
+        self.tree = tree_of(source.text) if tree is None else tree
         self.survey = Survey(self.tree)
         self.lines = Lines(source.text)
         self.bindings: dict[str, list[ast.stmt]] = {}

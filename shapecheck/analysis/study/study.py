@@ -114,6 +114,8 @@ def with_known(seen: Study, known: Mapping[str, Value]) -> Study:
 def qualnames(tree: ast.AST, outer: str = "") -> Iterator[tuple[ast.AST, str]]:
     """Yield the functions and classes in a tree, in order, with their qualified names."""
     for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.expr):
+            continue
         inner = outer
         match node:
             case ast.ClassDef(name=name):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
@@ -12,6 +13,7 @@ from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.syntax import (
     elements,
     given_to,
+    kept_by_node,
     name_of,
     nodes_of,
     stored_in,
@@ -35,15 +37,24 @@ def unpacked_from(frame: Frame, node: ast.expr | None, place: int = 0) -> ast.ex
     name = name_of(node)
     if name is None or node is None:
         return None
-    found: ast.expr | None = None
-    for assigned in nodes_of(ast.Assign, body(frame)):
-        if assigned.lineno >= node.lineno:
-            continue
-        for target in assigned.targets:
-            if name in stored_in(target):
-                parts = elements(target) or []
-                is_there = place < len(parts) and name in stored_in(parts[place])
-                found = assigned.value if is_there else None
+    assigned = _assigned(body(frame)).get(name, ())
+    before = bisect_left(assigned, node.lineno, key=lambda one: one[0])
+    if not before:
+        return None
+    _, target, value = assigned[before - 1]
+    parts = elements(target) or []
+    is_there = place < len(parts) and name in stored_in(parts[place])
+    return value if is_there else None
+
+
+@kept_by_node(64)
+def _assigned(tree: ast.AST) -> Mapping[str, Sequence[tuple[int, ast.expr, ast.expr]]]:
+    """Return the assignments to each variable, by line: each one's line, target and value."""
+    found: dict[str, list[tuple[int, ast.expr, ast.expr]]] = {}
+    for node in sorted(nodes_of(ast.Assign, tree), key=lambda one: one.lineno):
+        for target in node.targets:
+            for name in stored_in(target):
+                found.setdefault(name, []).append((node.lineno, target, node.value))
     return found
 
 

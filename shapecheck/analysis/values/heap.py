@@ -19,9 +19,11 @@ def inside(content: Content) -> Sequence[Value]:
     return () if content is None else content.values
 
 
-def reachable(values: Iterable[Value], heap: Mapping[Ref, Content]) -> Iterator[Ref]:
-    """Yield what can be reached from values and is on a heap, each once."""
-    seen: set[Ref | Function] = set()
+def reachable(
+    values: Iterable[Value], heap: Mapping[Ref, Content], but: Iterable[Ref] = ()
+) -> Iterator[Ref]:
+    """Yield what can be reached from values and is on a heap, each once; nothing through `but`."""
+    seen: set[Ref | Function] = {*but}
     waiting = list(values)
     while waiting:
         value = waiting.pop()

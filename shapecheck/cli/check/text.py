@@ -35,15 +35,18 @@ class TextReport:
             self._files.add(finding.file)
         self._warnings += finding.is_warning
         numbers = [str(n) for n in (finding.line, finding.column + 1) if n > 0]
-        title = Text(":".join([finding.file, *numbers]), style="bold")
+        title = Text(":".join([_sources.shown(finding.file), *numbers]), style="bold")
         title.append(": ").append(f"{finding.severity}: ", style=f"bold {color}")
-        title.append(finding.message, style="bold" if finding.is_about_shapes else "")
+        message = "\n".join(map(_sources.shown, finding.message.split("\n")))
+        title.append(message, style="bold" if finding.is_about_shapes else "")
         if (finding.is_error or finding.is_warning) and finding.code is not None:
             title.append("  ").append(f"[{finding.code}]", style="yellow")
         self._console.print(title)
         self._show_source(finding, color)
         for note in finding.notes:
-            self._console.print(Text("  note: ", style="cyan").append(note, style="default"))
+            self._console.print(
+                Text("  note: ", style="cyan").append(_sources.shown(note), style="default")
+            )
         self._console.print()
 
     def _show_source(self, finding: Finding, color: str) -> None:

@@ -117,19 +117,21 @@ def _measured(paths: list[Path], settings: Config) -> list[FileCoverage]:
     from rich.progress import track
 
     from shapecheck.cli.coverage.measure import measure
+    from shapecheck.project.checking import many_objects
 
     for path in paths:
         refuse_notebook(path)
     files = files_of(paths)
     console = Console(file=sys.stderr)
     folders = [Path.cwd(), *(path.absolute() for path in paths if path.is_dir())]
-    return list(
-        track(
-            measure(files, folders, settings),
-            description="looking",
-            total=len(files),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
+    with many_objects():
+        return list(
+            track(
+                measure(files, folders, settings),
+                description="looking",
+                total=len(files),
+                console=console,
+                transient=True,
+                disable=not console.is_terminal,
+            )
         )
-    )

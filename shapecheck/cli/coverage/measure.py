@@ -16,6 +16,7 @@ from shapecheck import config
 from shapecheck.analysis import Body, Cause, Options, Seen, Unread, inspect, unread
 from shapecheck.analysis.program.syntax import lines_of
 from shapecheck.mypy_plugin._sources import ModuleFinder, MypyFiles, SourceReader, source_root
+from shapecheck.project.reading import content_of
 
 _RELATIVE: Final = re.compile(r"^[ \t]*from[ \t]+(\.+)", re.MULTILINE)
 
@@ -116,7 +117,7 @@ def package_folders(files: Iterable[Path]) -> set[Path]:
     found = set()
     for path in files:
         with suppress(OSError):
-            for dots in _RELATIVE.findall(path.read_text(encoding="utf-8", errors="replace")):
+            for dots in _RELATIVE.findall(content_of(path).decode("utf-8", errors="replace")):
                 found.add(path.absolute().parents[len(dots) - 1])
     return found
 
@@ -138,7 +139,7 @@ def module_name(path: Path, packages: Collection[Path] = ()) -> str:
 
 def _unreadable(path: Path) -> str:
     try:
-        path.read_bytes()
+        content_of(path)
     except OSError as error:
         return error.strerror or type(error).__name__
     return "not text in the encoding that it declares"

@@ -206,7 +206,7 @@ def _module(name: str) -> _Module | None:
             try:
                 text = origin.read_text(encoding="utf-8")
                 return _Module(name, origin, syntax(Source(name, str(origin), text)))
-            except (OSError, UnicodeDecodeError, SyntaxError, RecursionError):
+            except (OSError, UnicodeError, SyntaxError, RecursionError):
                 continue
     return None
 

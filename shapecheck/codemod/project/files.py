@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck.codemod.project.replacing import replace
+from shapecheck.project.reading import content_of
 
 _OLD_LINE_END: Final = re.compile(r"\r(?!\n)")
 """LibCST doesn't give back such lines as they were."""
@@ -47,14 +48,14 @@ class PythonFile:
 def read(path: Path) -> PythonFile:
     """Read a Python file in the encoding that it declares; raises `FileProblem`."""
     try:
-        content = path.read_bytes()
+        content = content_of(path)
     except OSError as error:
         raise FileProblem(f"{path}: can't be read: {error.strerror}") from None
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
         bom = len(codecs.BOM_UTF8) if encoding == "utf-8-sig" else 0
         text = content[bom:].decode("utf-8" if bom else encoding)
-    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+    except (SyntaxError, UnicodeError, LookupError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else error
         raise FileProblem(f"{path}: can't be read as text: {reason}") from None
     if "\0" in text:

@@ -16,6 +16,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes, spec
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.annotations.prose import (
+    LONGEST,
     Said,
     are_components,
     are_letters,
@@ -365,7 +366,7 @@ def _tokens(text: str) -> Iterator[_Comment]:
         return
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT:
+            if token.type == tokenize.COMMENT and len(token.string) <= LONGEST:
                 line, column = token.start
                 alone = not token.line[:column].strip()
                 yield _Comment(line, column, token.string, alone)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Extreme, IntSize, Size, size_of
@@ -120,11 +121,17 @@ def _is_clamp(atom: object) -> bool:
     return isinstance(atom, Extreme) and atom.function == "min"
 
 
+_MOST_PIECES: Final = 64
+"""Of more sizes, all that stand in a row aren't added up."""
+
+
 def _unclamped(sizes: Sequence[IntSize]) -> list[IntSize]:
     """Return sizes with the minima decided that they decide together.
 
     `min(k,n)` beside `n-k` is `k`, as that is a size too, and so not negative.
     """
+    if len(sizes) > _MOST_PIECES:
+        return [*sizes]
     ends = itertools.combinations(range(len(sizes) + 1), 2)
     gaps = {sum(sizes[start:stop], start=0) for start, stop in ends}
     found = list(sizes)
@@ -155,6 +162,10 @@ def _unsure(shapes: Sequence[Shape], whole: Sequence[int]) -> Shape:
 
 
 def _common_rank(shapes: Sequence[Shape], whole: Sequence[int], headline: str) -> int | None:
+    ranks_known = {shapes[i].rank for i in whole} - {None}
+    least = max(shapes[i].least_rank for i in whole)
+    if not ranks_known or ranks_known == {least}:
+        return next(iter(ranks_known), None)
     for i, j in pairs(len(whole)):
         first, second = shapes[whole[i]], shapes[whole[j]]
         for one, other in ((first, second), (second, first)):
