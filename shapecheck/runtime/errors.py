@@ -16,6 +16,7 @@ from shapecheck import distributed
 from shapecheck.distributed import Rank
 from shapecheck.explain import Message
 from shapecheck.ops.saying import a_function, one_of_kind
+from shapecheck.runtime import cells
 from shapecheck.runtime.folders import lies_in
 
 
@@ -71,6 +72,10 @@ class ShapeError(TypeError):
     def code(self) -> str:
         """The error code, `shape` or one of its sub-codes."""
         return self.message.code
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows of it, which asks for it by this name."""
+        return cells.traceback_lines(self, (lambda _: False) if debugging() else _is_ours)
 
     def __reduce__(self) -> tuple[type[ShapeError], tuple[object, ...]]:
         return type(self), (self.message, self.names, self.place, self.words, self.rank)
