@@ -46,6 +46,7 @@ LAYERS = {
                 "config",
                 "distributed",
                 "machine",
+                "markup",
                 "parallel",
                 "tensor_spec",
                 "tensor_dialects",
@@ -85,7 +86,7 @@ LAYERS = {
         modules=frozenset({"codemod", "cli", "language_server", "pytest_plugin", "__main__"}),
         on=("plugin", "run time"),
         packages=frozenset(
-            {"argcomplete", "torch", "libcst", "rich", "pytest", "pygls", "lsprotocol"}
+            {"argcomplete", "torch", "libcst", "rich", "pytest", "pygls", "lsprotocol", "IPython"}
         ),
     ),
     # shapecheck/__init__.py hands out the public names, each imported on first use.
@@ -112,7 +113,7 @@ ROOMS = {
         "study",
     ),
     "runtime": (
-        "internals folders",
+        "cells internals folders",
         "errors settings",
         "source",
         "annotations",
@@ -146,6 +147,7 @@ ROOMS = {
         "actions completion hover inlay_hints navigation",
         "server",
     ),
+    "notebook": ("cells checker", "past asking shown", "extension"),
     "record": ("rows ranks files", "store", "watch", "hook", "script site"),
 }
 LEVEL_OF = {

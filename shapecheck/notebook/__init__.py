@@ -9,15 +9,12 @@ person asks for cells with an error to be held back.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from IPython.core.interactiveshell import InteractiveShell
+from typing import Any
 
 _KEY = "_shapecheck_extension"
 
 
-def load_ipython_extension(shell: InteractiveShell) -> None:
+def load_ipython_extension(shell: Any) -> None:
     """Check each cell from here on; `%load_ext shapecheck` calls this."""
     from shapecheck.notebook.extension import Extension
 
@@ -27,7 +24,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
         extension.join()
 
 
-def unload_ipython_extension(shell: InteractiveShell) -> None:
+def unload_ipython_extension(shell: Any) -> None:
     """Leave cells alone; `%unload_ext shapecheck` calls this."""
     extension = getattr(shell, _KEY, None)
     if extension is not None:

@@ -1,4 +1,4 @@
-"""Joins the checks to IPython: before a cell runs it is checked, and after it the past is longer."""
+"""Joins the checks to IPython: a cell is checked before it runs, and belongs to the past then."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import warnings
 from typing import Any, Final
 
 from IPython.core.error import InputRejected, UsageError
-from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
-from IPython.display import display
 
 from shapecheck.notebook.asking import Asking
 from shapecheck.notebook.cells import Cell, plain
@@ -44,7 +42,7 @@ class HeldBack(InputRejected):
 class Extension:
     """The checks of one notebook."""
 
-    def __init__(self, shell: InteractiveShell) -> None:
+    def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._state = "on"
         self._asking: Asking | None = None
@@ -52,7 +50,7 @@ class Extension:
         self._past = Past()
         self._cell: Cell | None = None
         self._number = 0
-        self._values: dict[str, int] = {}
+        self._values: dict[str, tuple[int, object]] = {}
         self._before: Past | None = None
         self._is_late = self._is_held = False
         self._depth = 0
@@ -116,7 +114,7 @@ class Extension:
 
     # What IPython calls --------------------------------------------------------------------------
 
-    def before(self, info: ExecutionInfo) -> None:
+    def before(self, info: Any) -> None:
         """Check a cell that is about to run, and show what is found."""
         self._depth += 1
         if self._depth > 1:  # a cell that a cell runs: what it binds is seen afterwards
@@ -128,7 +126,7 @@ class Extension:
         except Exception as error:  # noqa: BLE001 - the cell runs, whatever is wrong here
             self._fail(error)
 
-    def after(self, result: ExecutionResult) -> None:
+    def after(self, result: Any) -> None:
         """Take note of what a cell has done."""
         is_first = self._depth == 0  # the one that loads this extension
         self._depth = max(self._depth - 1, 0)
@@ -153,7 +151,7 @@ class Extension:
 
     # What there is to do -------------------------------------------------------------------------
 
-    def _see(self, info: ExecutionInfo, number: int) -> None:
+    def _see(self, info: Any, number: int) -> None:
         """Take a cell for the one that runs."""
         transformed = info.transformed_cell
         if transformed is None:
@@ -162,7 +160,7 @@ class Extension:
         self._cell = plain(transformed, self._shell.transform_cell)
         self._values = self._seen()
 
-    def _check(self, info: ExecutionInfo) -> None:
+    def _check(self, info: Any) -> None:
         history = self._shell.history_manager
         # This cell isn't among them yet.
         number = self._shell.execution_count if history is None else len(history.input_hist_raw)
@@ -190,7 +188,9 @@ class Extension:
         shown = [one for one in shown if one.finding.message not in faults]
         remark = self._once(answer.problem or next(iter(faults), None))
         if shown or remark:
-            display(Panel(shown, remark))
+            panel = Panel(shown, remark)
+            data = {"text/plain": str(panel), "text/html": panel.markup()}
+            self._shell.display_pub.publish(data)
         return shown
 
     def _once(self, problem: str | None) -> str:
@@ -200,7 +200,7 @@ class Extension:
         self._told.add(problem)
         return f"shapecheck: cells aren't checked: {problem}"
 
-    def _note(self, result: ExecutionResult) -> None:
+    def _note(self, result: Any) -> None:
         if self._cell is None or result.error_before_exec is not None:
             return
         before, now = self._values, self._seen()
@@ -226,7 +226,7 @@ class Extension:
             if name in values
         }
 
-    def _failed_at(self, result: ExecutionResult) -> int | None:
+    def _failed_at(self, result: Any) -> int | None:
         """Return the line of the cell that raised; 0 where it can't be told, None where none."""
         error = result.error_in_exec
         if error is None:

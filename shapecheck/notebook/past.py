@@ -205,8 +205,10 @@ def _piece(number: int, lines: list[str], statements: list[ast.stmt]) -> _Piece:
 
 
 def _first_line(statement: ast.stmt) -> int:
-    decorators = getattr(statement, "decorator_list", ())
-    return min([statement.lineno, *(one.lineno for one in decorators)])
+    lines = [statement.lineno]
+    if isinstance(statement, _DEFINITIONS):
+        lines += [one.lineno for one in statement.decorator_list]
+    return min(lines)
 
 
 def _here(node: ast.AST) -> Iterator[ast.AST]:

@@ -106,15 +106,16 @@ class Shown:
 
 
 class Panel:
-    """What `display` shows of all that is found in a cell."""
+    """All that is found in a cell, as text and as HTML."""
 
     def __init__(self, shown: Sequence[Shown], remark: str = "") -> None:
         self.shown, self.remark = shown, remark
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return "\n\n".join([*map(str, self.shown), *filter(None, [self.remark])])
 
-    def _repr_html_(self) -> str:
+    def markup(self) -> str:
+        """Return it as HTML."""
         remark = f"<p>{escaped(self.remark)}</p>" if self.remark else ""
         return "".join(one.markup() for one in self.shown) + remark
 

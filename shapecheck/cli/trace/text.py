@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Final, TextIO
 
 from rich.table import Table
 from rich.text import Text
 
 from shapecheck.cli._console import console_on
-from shapecheck.cli.trace.rows import Row, rows_of
+from shapecheck.runtime.tracing.markup import line_text
 from shapecheck.runtime.tracing.model import OpRecord, Trace, memory_text
+from shapecheck.runtime.tracing.rows import Row, rows_of
 
 _WIDE: Final = 1000
 
@@ -68,4 +68,4 @@ def _memory(row: Row) -> str:
 
 def _line(row: Row) -> str:
     op = row.op
-    return f"{Path(op.file).name}:{op.line}" if op is not None and op.file else ""
+    return line_text(op.file, op.line) if op is not None and op.file else ""

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from shapecheck.cli.trace.rows import Row, leaves_of, rows_of
 from shapecheck.runtime.tracing.model import OpRecord, TensorRecord, Trace
+from shapecheck.runtime.tracing.rows import Row, leaves_of, rows_of
 
 MOST_CHIPS: Final = 80
 

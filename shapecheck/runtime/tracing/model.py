@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -102,12 +101,14 @@ class Trace(ModuleRecord):
         """Return the ops as a table for rich."""
         from rich.table import Table
 
+        from shapecheck.runtime.tracing.markup import line_text
+
         table = Table("module", "op", "operands", "result", "dtype", "memory", "line")
         for op in self.ops():
             results = ", ".join(map(str, op.results))
             dtypes = ", ".join(dict.fromkeys(result.dtype for result in op.results))
             memory = memory_text(sum(result.allocated for result in op.results))
-            place = f"{Path(op.file).name}:{op.line}" if op.file else ""
+            place = line_text(op.file, op.line) if op.file else ""
             operands = ", ".join(map(str, op.operands))
             table.add_row(op.module, op.name, operands, results, dtypes, memory, place)
         table.caption = (
@@ -122,6 +123,16 @@ class Trace(ModuleRecord):
 
     def __rich__(self) -> Table:
         return self.table()
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows of it."""
+        from shapecheck.runtime.tracing.markup import notebook_output
+
+        return notebook_output(self)
+
+    def _repr_pretty_(self, printer: Any, is_cycle: bool) -> None:
+        """Have IPython print the table in a terminal."""
+        printer.text("Trace(...)" if is_cycle else str(self))
 
     def __str__(self) -> str:
         from rich.console import Console
