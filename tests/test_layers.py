@@ -83,7 +83,9 @@ LAYERS = {
         ),
     ),
     "tools": Layer(
-        modules=frozenset({"codemod", "cli", "language_server", "pytest_plugin", "__main__"}),
+        modules=frozenset(
+            {"codemod", "cli", "language_server", "notebook", "pytest_plugin", "__main__"}
+        ),
         on=("plugin", "run time"),
         packages=frozenset(
             {"argcomplete", "torch", "libcst", "rich", "pytest", "pygls", "lsprotocol", "IPython"}

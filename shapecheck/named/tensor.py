@@ -193,7 +193,9 @@ class NamedTensor(Holder):
         with DisableTorchFunction():
             dtype = str(self._tensor.dtype).removeprefix("torch.")
             head = f"<b>({escaped(said)})</b> {dtype}, {escaped(str(self._tensor.device))}"
-            return f"<div>{head}<pre>{escaped(str(self._tensor))}</pre></div>"
+            font = "font-family:ui-monospace,Menlo,Consolas,monospace"
+            elements = f'<pre style="{font}">{escaped(str(self._tensor))}</pre>'
+            return f'<div style="{font}">{head}{elements}</div>'
 
     def __format__(self, spec: str) -> str:
         with DisableTorchFunction():

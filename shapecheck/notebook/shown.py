@@ -21,7 +21,7 @@ _PANEL: Final = (
 )
 _PRE: Final = (
     "margin:0;padding:0;background:none;color:inherit;white-space:pre-wrap;"
-    "overflow-wrap:anywhere;font-size:.92em"
+    "overflow-wrap:anywhere;font:.92em/1.45 ui-monospace,Menlo,Consolas,monospace"
 )
 _MARK: Final = "color:inherit;background:rgba(209,36,47,.22);border-bottom:2px solid {color}"
 

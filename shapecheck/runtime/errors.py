@@ -77,7 +77,8 @@ class ShapeError(TypeError):
     def _repr_html_(self) -> str:
         """Return what a notebook shows of it where it was caught, and is what a cell gives."""
         head, _, rest = str(self).partition("\n")
-        return f"<pre><b>{escaped(head)}</b>\n{escaped(rest)}</pre>"
+        style = "font-family:ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap"
+        return f'<pre style="{style}"><b>{escaped(head)}</b>\n{escaped(rest)}</pre>'
 
     def _render_traceback_(self) -> list[str]:
         """Return what IPython shows of it, which asks for it by this name."""

@@ -22,7 +22,8 @@ _STYLE: Final = (
     ".shapecheck-trace .leaf{padding-left:1.1em}"
     ".shapecheck-trace .call{min-width:11em;font-weight:600}"
     ".shapecheck-trace .leaf .call{font-weight:400}"
-    ".shapecheck-trace code{flex:1 1 16em;background:none;color:inherit;overflow-wrap:anywhere}"
+    ".shapecheck-trace code{flex:1 1 16em;background:none!important;color:inherit!important;"
+    "padding:0!important;overflow-wrap:anywhere}"
     ".shapecheck-trace small,.shapecheck-trace .alike,.shapecheck-trace .kind{opacity:.75}"
 )
 

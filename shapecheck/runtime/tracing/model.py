@@ -138,7 +138,7 @@ class Trace(ModuleRecord):
         from rich.console import Console
 
         text = io.StringIO()
-        Console(file=text, width=_WIDE, color_system=None).print(self.table())
+        Console(file=text, width=_WIDE, color_system=None, force_jupyter=False).print(self.table())
         return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
