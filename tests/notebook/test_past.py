@@ -39,7 +39,7 @@ def past_of(*cells: str) -> Past:
         ),
         (
             ["def f(): ...", "some = []\nsome.append(f())", "f = 2"],
-            "some = __unknown__\nsome = __unknown__\nf = 2\n",
+            "some = []\nsome = __unknown__\nf = 2\n",
         ),
         (["from a import f, g", "from b import f"], "g = __unknown__\nfrom b import f\n"),
     ],
