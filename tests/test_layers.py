@@ -138,8 +138,8 @@ ROOMS = {
     "cli": (
         "_causes _commands _console _pages _settings _sources",
         "_changes _findings",
-        "annotate check coverage explain record strip trace",
-        "init lsp",
+        "annotate check coverage explain record reveal strip trace",
+        "init lsp mcp",
     ),
     "language_server": (
         "documents settings shifts worker annotation_texts annotating",

@@ -10,17 +10,14 @@ import contextlib
 import os
 import pickle
 import sys
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import IO, Final
 
 from shapecheck import config
-from shapecheck.project.checking import many_objects, options_of, own_settings
-from shapecheck.project.configuration import read
+from shapecheck.project.buffers import Buffer
+from shapecheck.project.checking import many_objects
 from shapecheck.project.findings import Finding
-from shapecheck.project.reading import Reader
 from shapecheck.project.targets import TargetError
-from shapecheck.project.tasks import Tasks, checked
 from shapecheck.signatures import StubError
 
 MODULE: Final = "__notebook__"
@@ -50,42 +47,21 @@ class Answer:
     problem: str | None = None
 
 
-class Notebook:
-    """The cells in one folder, as a module of the project that the folder is of."""
-
-    def __init__(self, folder: str) -> None:
-        """Raise `ConfigError` where the settings can't be read."""
-        self.path = str(Path(folder, f"{MODULE}.py"))
-        settings = read(None).settings
-        self._settings = replace(settings, files=(self.path,), packages=(), modules=())
-        self._texts = {self.path: ""}
-        self._reader = Reader(self._settings, self._texts)
-        options = options_of(own_settings(settings))
-        self._tasks = Tasks(self._settings, options, None, self._reader, stays=True)
-        self._task = next(one for one in self._tasks.find() if one.module.path == self.path)
-
-    def check(self, text: str) -> tuple[Finding, ...]:
-        """Return what is found in the module, over files as they are now."""
-        self._texts[self.path] = text
-        self._tasks.renew()
-        found = checked(self._task, self._reader, self._settings).findings
-        return tuple(dict.fromkeys(found))
-
-
 class Checker:
     """Answers questions, one after the other, of whatever folder they are."""
 
     def __init__(self) -> None:
         self._folder = ""
-        self._notebook: Notebook | None = None
+        self._notebook: Buffer | None = None
 
     def answer(self, question: Question) -> Answer:
         """Check a text; raises nothing."""
         try:
             if self._notebook is None or question.folder != self._folder:
                 os.chdir(question.folder)
-                self._notebook, self._folder = Notebook(question.folder), question.folder
-            return Answer(self._notebook.check(question.text))
+                self._notebook, self._folder = Buffer(f"{MODULE}.py", ""), question.folder
+            self._notebook.write(question.text)
+            return Answer(self._notebook.check())
         except config.ConfigError as error:
             return Answer(problem=f"{error.path}: {error.message}")
         except StubError as error:
