@@ -88,7 +88,8 @@ LAYERS = {
         ),
         on=("plugin", "run time"),
         packages=frozenset(
-            {"argcomplete", "torch", "libcst", "rich", "pytest", "pygls", "lsprotocol", "IPython"}
+            {"argcomplete", "torch", "libcst", "rich", "pytest", "pygls", "lsprotocol"}
+            | {"IPython", "mcp"}
         ),
     ),
     # shapecheck/__init__.py hands out the public names, each imported on first use.

@@ -39,7 +39,9 @@ _MOST: Final = 100
 
 def server() -> MCPServer:
     """Return the server, with its tools."""
-    made = MCPServer("shapecheck", version=__version__, instructions=_INSTRUCTIONS)
+    made = MCPServer(
+        "shapecheck", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
+    )
     for tool in (check, check_snippet, shapes_at, explain_op):
         made.add_tool(_refusing(tool), annotations=_READS)
     return made
