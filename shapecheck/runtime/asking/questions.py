@@ -100,7 +100,11 @@ def is_instance(value: object, origin: object, metadata: TensorSpec) -> bool:
     In a call of jaxtyping's, the names are that call's.
     """
     hint = tensor_hint(origin, metadata)
-    if not isinstance(value, hint.cls) or not isinstance(value, torch.Tensor):
+    if not isinstance(value, hint.cls):
+        return False
+    if other_checkers.is_array(type(value)):
+        return other_checkers.fits(value, metadata)
+    if not isinstance(value, torch.Tensor):
         return False
     if torch.compiler.is_compiling():
         return True
