@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shapecheck.cli._pages import page
-from shapecheck.cli.trace.circuit import draw
+from shapecheck.cli.trace.circuit import STYLE, draw
 from shapecheck.markup import escaped
 from shapecheck.runtime.tracing.markup import tree
 from shapecheck.runtime.tracing.model import Trace, memory_text
@@ -22,4 +22,5 @@ def trace_page(trace: Trace, depth: int | None = None) -> str:
         "<main><h2>How the dimensions flow</h2>\n"
         f'<div class="drawing" tabindex="0" role="region" aria-label="drawing">{draw(trace, depth)}'
         f'</div>\n<h2>All calls</h2>\n<div class="tree">{tree(rows_of(trace))}</div></main>',
+        style=STYLE,
     )
