@@ -6,7 +6,7 @@ import json
 import sys
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -77,9 +77,7 @@ def _depth(text: str) -> int:
 
 def run(options: Namespace) -> int:
     """Run the command; return the exit code."""
-    trace = _traced(options)
-    if trace is None:
-        return 1
+    trace, error = _traced(options)
     if options.output == "json":
         json.dump(trace.as_dict(), sys.stdout, indent=2)
         sys.stdout.write("\n")
@@ -95,13 +93,15 @@ def run(options: Namespace) -> int:
             continue
         try:
             save(path, write(trace, options.depth))
-        except OSError as error:
-            raise CommandError(f"can't write {path}: {error.strerror}") from None
-    return 0
+        except OSError as refusal:
+            raise CommandError(f"can't write {path}: {refusal.strerror}") from None
+    if error is not None:
+        _tell(error, options.device)
+    return int(error is not None)
 
 
-def _traced(options: Namespace) -> Trace | None:
-    """Run the forward pass; None where it fails, which is told."""
+def _traced(options: Namespace) -> tuple[Trace, BaseException | None]:
+    """Run the forward pass; return the record of it, up to where it fails, and why it does."""
     if not is_installed("torch"):
         raise CommandError(needs("trace", "torch"))
     try:
@@ -111,7 +111,7 @@ def _traced(options: Namespace) -> Trace | None:
     from shapecheck.cli._settings import settings
     from shapecheck.cli.trace.inputs import inputs
     from shapecheck.cli.trace.load import load, said
-    from shapecheck.runtime import ShapeError, trace
+    from shapecheck.runtime import ShapeError
 
     settings()  # the trace reads them again where it needs them
     try:
@@ -122,25 +122,40 @@ def _traced(options: Namespace) -> Trace | None:
     with redirect_stdout(sys.stderr):
         model = load(options.target, options.device)
     args, kwargs = inputs(options.input, model, options.device)
+    with (
+        redirect_stdout(sys.stderr),
+        torch.no_grad(),
+        torch.device(options.device),
+        torch.compiler.set_stance("force_eager"),
+    ):
+        with _guessing(model):
+            found = _recorded(model, args, kwargs)
+        # What was guessed may be wrong; what is annotated is told.
+        return _recorded(model, args, kwargs) if isinstance(found[1], ShapeError) else found
+
+
+def _recorded(model: Any, args: Any, kwargs: Any) -> tuple[Trace, BaseException | None]:
+    from shapecheck.runtime.tracing.model import Trace
+    from shapecheck.runtime.tracing.recorder import recorded
+
     try:
-        with (
-            redirect_stdout(sys.stderr),
-            torch.no_grad(),
-            torch.device(options.device),
-            torch.compiler.set_stance("force_eager"),
-        ):
-            with _guessing(model), suppress(ShapeError):
-                return trace(model)(*args, **kwargs)
-            # What was guessed may be wrong; what is annotated is told.
-            return trace(model)(*args, **kwargs)
-    except ShapeError as error:
-        inside = error.place is not None and error.place.startswith(str(Path(__file__).parents[2]))
-        sys.stderr.write(f"{error.told(None if inside else error.place)}\n")
-        if error.code == "shape-dtype":
-            sys.stderr.write(_DTYPE_HINT)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's model raises
-        sys.stderr.write(f"the forward pass failed: {said(error)}\n{_hint(error, options.device)}")
-    return None
+        return recorded(model, *args, **kwargs)
+    except SystemExit as error:  # the user's model ends the program
+        return Trace("", type(model).__qualname__), error
+
+
+def _tell(error: BaseException, device: str) -> None:
+    """Say why the forward pass fails, and what often helps."""
+    from shapecheck.cli.trace.load import said
+    from shapecheck.runtime import ShapeError
+
+    if not isinstance(error, ShapeError):
+        sys.stderr.write(f"the forward pass failed: {said(error)}\n{_hint(error, device)}")
+        return
+    inside = error.place is not None and error.place.startswith(str(Path(__file__).parents[2]))
+    sys.stderr.write(f"{error.told(None if inside else error.place)}\n")
+    if error.code == "shape-dtype":
+        sys.stderr.write(_DTYPE_HINT)
 
 
 @contextmanager

@@ -216,8 +216,9 @@ def _chips(circuit: Circuit, plan: _Plan) -> Iterator[str]:
 def _chip(chip: Chip, y: float, height: float) -> Iterator[str]:
     row = chip.row
     assert row is not None
-    kind = "module" if row.kind else "op"
+    kind = "failed" if row.error else "module" if row.kind else "op"
     title = row.name if not row.kind else f"{row.name} {row.kind}"
+    title += " fails" if row.error else ""
     below = _details(chip)
     yield (
         f"<g><title>{escaped(f'{title}: {below}')}</title>"
@@ -280,7 +281,7 @@ STYLE: Final = (
     "text{font:12px system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:#1c2430}"
     "path{fill:none;stroke-width:2.2}"
     ".back{fill:#fff}.chip{fill:#f4f6f9;stroke:#98a3b3;stroke-width:1.2}"
-    ".module{fill:#e6eefb;stroke:#5b83bd}.given{fill:#eaf6ee;stroke:#5c9a70}"
+    ".module{fill:#e6eefb;stroke:#5b83bd}.given{fill:#eaf6ee;stroke:#5c9a70}.failed{fill:#fbe4e2;stroke:#c9342b;stroke-width:2.2}"
     ".name{font-weight:600;font-size:13px}.below{fill:#5c6675}"
     ".shape{font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace}"
     ".t:hover path{stroke-width:4}path.none{stroke:#8b94a1}tspan.none,circle.none{fill:#6b7482}"
@@ -289,6 +290,6 @@ STYLE: Final = (
     + _rules(_LIGHT)
     + "@media (prefers-color-scheme:"
     "dark){text{fill:#dfe5ee}.back{fill:#12161c}.chip{fill:#1b212a;stroke:#56616f}"
-    ".module{fill:#1b2a41;stroke:#5b83bd}.given{fill:#17301f;stroke:#5c9a70}.below{fill:#98a3b3}"
+    ".module{fill:#1b2a41;stroke:#5b83bd}.given{fill:#17301f;stroke:#5c9a70}.failed{fill:#4a1f1c;stroke:#ff7a70}.below{fill:#98a3b3}"
     "path.none{stroke:#7a8594}tspan.none,circle.none{fill:#98a3b3}" + _rules(_DARK) + "}"
 )

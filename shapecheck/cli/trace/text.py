@@ -45,9 +45,11 @@ def _lines(rows: Sequence[Row], prefix: str) -> Iterator[tuple[Text, str, str, s
     for at, row in enumerate(rows):
         is_last = at == len(rows) - 1
         label = Text(f"{prefix}{'└─ ' if is_last else '├─ '}", style="dim")
-        label.append(row.name, style="" if isinstance(row.record, OpRecord) else "bold")
-        if row.kind:
-            label.append(f" {row.kind}", style="cyan")
+        name, kind = row.title
+        color = "bold red" if row.error else "" if isinstance(row.record, OpRecord) else "bold"
+        label.append(f"{name} fails" if row.error else name, style=color)
+        if kind:
+            label.append(f" {kind}", style="cyan")
         yield label, row.shapes, _parameters(row), _memory(row), _line(row)
         below = prefix + ("   " if is_last else "│  ")
         yield from _lines(row.children, below)

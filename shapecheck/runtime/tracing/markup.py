@@ -24,6 +24,9 @@ _STYLE: Final = (
     ".shapecheck-trace .leaf .call{font-weight:400}"
     ".shapecheck-trace code{flex:1 1 16em;background:none!important;color:inherit!important;"
     "padding:0!important;overflow-wrap:anywhere}"
+    ".shapecheck-trace .failed,.shapecheck-trace .said{color:#d1242f}"
+    ".shapecheck-trace .said{white-space:pre-wrap;margin-left:1.1em;"
+    "font-family:ui-monospace,Menlo,Consolas,monospace}"
     ".shapecheck-trace small,.shapecheck-trace .alike,.shapecheck-trace .kind{opacity:.75}"
 )
 
@@ -41,8 +44,16 @@ def notebook_output(trace: Trace) -> str:
     """Return what a notebook shows of a trace."""
     return (
         f'<div class="shapecheck-trace"><style>{_STYLE}</style>'
-        f"<p><b>{escaped(trace.kind)}</b> {figures(trace)}</p>{tree(rows_of(trace))}</div>"
+        f"<p><b>{escaped(trace.kind)}</b> {figures(trace)}</p>{tree(rows_of(trace))}"
+        f"{loose_error(trace)}</div>"
     )
+
+
+def loose_error(trace: Trace) -> str:
+    """Return what ended a trace where no op did, as an element below the tree."""
+    if not trace.error or any(op.error for op in trace.ops()):
+        return ""
+    return f'<pre class="said">{escaped(trace.error)}</pre>'
 
 
 def tree(rows: Sequence[Row]) -> str:
@@ -53,18 +64,22 @@ def tree(rows: Sequence[Row]) -> str:
 def _rows(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         if row.children:
-            is_open = "" if row.alike or not row.kind else " open"
+            is_open = "" if row.rest or not row.kind else " open"
             yield f"<details{is_open}><summary>{_cells(row)}</summary>"
             yield from _rows(row.children)
             yield "</details>"
         else:
-            yield f'<div class="leaf">{_cells(row)}</div>'
+            failed = " failed" if row.error else ""
+            yield f'<div class="leaf{failed}">{_cells(row)}</div>'
+            if row.error:
+                yield f'<pre class="said">{escaped(row.error)}</pre>'
         if row.alike:
             yield f'<div class="alike">⋮ {escaped(row.alike)}</div>'
 
 
 def _cells(row: Row) -> str:
-    kind = f' <span class="kind">{escaped(row.kind)}</span>' if row.kind else ""
+    name, of = row.title
+    kind = f' <span class="kind">{escaped(of)}</span>' if of else ""
     numbers = []
     parameters = getattr(row.record, "parameters", 0)
     if parameters:
@@ -75,7 +90,7 @@ def _cells(row: Row) -> str:
     if op is not None and op.file:
         numbers.append(line_text(op.file, op.line))
     return (
-        f'<span class="call">{escaped(row.name)}{kind}</span>'
+        f'<span class="call">{escaped(name)}{kind}</span>'
         f"<code>{escaped(row.shapes)}</code><small>{escaped(' · '.join(numbers))}</small>"
     )
 

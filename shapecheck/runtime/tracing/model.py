@@ -41,7 +41,7 @@ class OpRecord:
 
     `module` is the path of the module that made it, `function` the op's full name. `file`, `line`
     and `source` say where, in the innermost code that isn't torch's; they are empty where there
-    is none.
+    is none. `error`: what it raised, in the place of giving results.
     """
 
     module: str
@@ -52,6 +52,7 @@ class OpRecord:
     file: str = ""
     line: int = 0
     source: str = ""
+    error: str = ""
 
 
 @dataclass(slots=True)
@@ -94,8 +95,10 @@ class Trace(ModuleRecord):
     """What `shapecheck.trace(fn)(*args)` returns: every op with its shapes and names, as a tree.
 
     `print(record)` shows the table. `ops()` and `modules()` go through the tree; `as_dict()` gives
-    all of it as plain data.
+    all of it as plain data. `error`: what ended it, where it was asked to `catch` that.
     """
+
+    error: str = ""
 
     def table(self) -> Table:
         """Return the ops as a table for rich."""
@@ -105,7 +108,7 @@ class Trace(ModuleRecord):
 
         table = Table("module", "op", "operands", "result", "dtype", "memory", "line")
         for op in self.ops():
-            results = ", ".join(map(str, op.results))
+            results = op.error.partition("\n")[0] or ", ".join(map(str, op.results))
             dtypes = ", ".join(dict.fromkeys(result.dtype for result in op.results))
             memory = memory_text(sum(result.allocated for result in op.results))
             place = line_text(op.file, op.line) if op.file else ""
