@@ -156,7 +156,8 @@ def test_what_a_notebook_shows_of_our_objects(tmp_path: Path) -> None:
         f"print(trace({net})(torch.zeros(2, 3)))",
     )
     trace, tensor, error = (outputs[-1].data["text/html"] for outputs in shown[:3])
-    assert "3 more like it, to 3" in trace
+    assert "0 to 3" in trace
+    assert "4 x Sequential" in trace
     assert "<script" not in trace
     assert "cell 2, line 1" in trace
     assert "<b>(b=2, t=3)</b> float32, cpu" in tensor

@@ -31,6 +31,8 @@ _EXAMPLES: Final = """\
   shapecheck trace my_model:Net --input "4 16" --input "mask: Bool 4 16"
   shapecheck trace my_model:Net --input '{"x": "4 16", "steps": 3}'
   shapecheck trace my_model:Net --input "4 16" --html net.html --svg net.svg
+  shapecheck trace my_model:Net --input "4 16" --output json > before.json
+  shapecheck trace my_model:Net --input "4 16" --against before.json
 
 the exit code is 0, or 1 where the forward pass fails, or 2 where there is no such model.
 """
@@ -64,6 +66,12 @@ def register(commands: Commands) -> None:
         help="open modules to this depth only; in the drawing the default is what fits",
     )
     parser.add_argument("--output", choices=("text", "json"), default="text", help="default: text")
+    parser.add_argument(
+        "--against",
+        metavar="FILE",
+        type=Path,
+        help="print what differs from another trace, which --output json has written",
+    )
     parser.add_argument("--html", metavar="FILE", type=Path, help="also write a page")
     parser.add_argument("--svg", metavar="FILE", type=Path, help="also write the drawing alone")
     add_color_option(parser)
@@ -77,8 +85,20 @@ def _depth(text: str) -> int:
 
 def run(options: Namespace) -> int:
     """Run the command; return the exit code."""
+    before = None
+    if options.against is not None:
+        from shapecheck.cli.trace.against import read
+
+        if options.output == "json":
+            raise CommandError("--against prints text: it goes with no other output")
+        before = read(options.against)
     trace, error = _traced(options)
-    if options.output == "json":
+    if before is not None:
+        from shapecheck.cli.trace.against import print_differences, run_of
+
+        color = wants_color(sys.stdout, options.color)
+        print_differences(before, run_of(trace), sys.stdout, color=color)
+    elif options.output == "json":
         json.dump(trace.as_dict(), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
@@ -139,7 +159,7 @@ def _recorded(model: Any, args: Any, kwargs: Any) -> tuple[Trace, BaseException 
     from shapecheck.runtime.tracing.recorder import recorded
 
     try:
-        return recorded(model, *args, **kwargs)
+        return recorded(model)(*args, **kwargs)
     except SystemExit as error:  # the user's model ends the program
         return Trace("", type(model).__qualname__), error
 

@@ -120,7 +120,7 @@ def _with_sources(chips: Sequence[Chip]) -> list[Chip]:
                 found.append(Chip(None, [], [tensor]))
         known |= {tensor.number for tensor in chip.gives}
         found.append(chip)
-    return [*found, Chip(None, found[-1].gives, [])] if found else []
+    return [*found, Chip(None, found[-1].gives, [])] if found and found[-1].gives else found
 
 
 def _wires(chips: Sequence[Chip]) -> list[Wire]:

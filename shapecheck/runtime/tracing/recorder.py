@@ -58,7 +58,7 @@ def trace(function: Callable[P, Any], *, catch: bool = False) -> Callable[P, Tra
 
     @functools.wraps(function, updated=())
     def traced(*args: P.args, **kwargs: P.kwargs) -> Trace:
-        record, error = recorded(function, *args, **kwargs)
+        record, error = recorded(function)(*args, **kwargs)
         if error is not None and not catch:
             raise error.with_traceback(_outside(error))
         return record
@@ -66,22 +66,24 @@ def trace(function: Callable[P, Any], *, catch: bool = False) -> Callable[P, Tra
     return traced
 
 
-def recorded(
-    function: Callable[..., Any], *args: Any, **kwargs: Any
-) -> tuple[Trace, Exception | None]:
-    """Run a function; return the record of it, up to what it raised, and that."""
-    recorder = _Recorder(function)
-    try:
-        with ExitStack() as stack:
-            run = _named(function, stack)
-            stack.enter_context(_names_below())
-            stack.enter_context(recorder.modules())
-            stack.enter_context(recorder)
-            run(*args, **kwargs)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it ends the record
-        recorder.record.error = _said(error)
-        return recorder.record, error
-    return recorder.record, None
+def recorded(function: Callable[P, Any]) -> Callable[P, tuple[Trace, Exception | None]]:
+    """Return a function that runs another, and gives the record of it and what it raised."""
+
+    def run_recorded(*args: P.args, **kwargs: P.kwargs) -> tuple[Trace, Exception | None]:
+        recorder = _Recorder(function)
+        try:
+            with ExitStack() as stack:
+                run = _named(function, stack)
+                stack.enter_context(_names_below())
+                stack.enter_context(recorder.modules())
+                stack.enter_context(recorder)
+                run(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it ends the record
+            recorder.record.error = _said(error)
+            return recorder.record, error
+        return recorder.record, None
+
+    return run_recorded
 
 
 def _said(error: Exception) -> str:

@@ -67,7 +67,9 @@ class Row:
         """The name and the kind under which it stands for those after it that do the same."""
         if not self.rest or self.period > 1:
             return self.name, self.kind
-        last = self.last.removeprefix(f"{self.inside}." if self.inside else "")
+        within, _, last = self.last.rpartition(".")
+        if within != self.name.rpartition(".")[0] and not self.name.isdecimal():
+            last = self.last
         return f"{self.name} to {last}", f"{len(self.rest) + 1} x {self.kind}"
 
     @property
