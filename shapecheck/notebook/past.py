@@ -35,7 +35,8 @@ class _Piece:
     """Whole lines of a cell, with the statements on them.
 
     `binds` are the names that have another value after them, `mentions` those that they read, and
-    `alters` those whose values they may change. `stays`: it defines or imports, and does no more.
+    `alters` those whose values they may change. `means`: what the names are that they define or
+    import, in an order; it is empty where they do more than that.
     """
 
     cell: int
@@ -44,7 +45,12 @@ class _Piece:
     binds: frozenset[str]
     mentions: frozenset[str]
     alters: frozenset[str]
-    stays: bool
+    means: tuple[tuple[str, str], ...]
+
+    @property
+    def stays(self) -> bool:
+        """Whether it defines or imports, and does no more."""
+        return bool(self.means)
 
 
 class Past:
@@ -129,7 +135,7 @@ class Past:
 
 def _unknown(names: frozenset[str]) -> _Piece:
     line = " = ".join((*sorted(names), UNKNOWN))
-    return _Piece(0, 1, (line,), names, frozenset(), frozenset(), stays=False)
+    return _Piece(0, 1, (line,), names, frozenset(), frozenset(), ())
 
 
 def _without(past: list[_Piece], coming: Iterable[_Piece]) -> Iterator[_Piece]:
@@ -138,7 +144,7 @@ def _without(past: list[_Piece], coming: Iterable[_Piece]) -> Iterator[_Piece]:
     tainted, variables = _resting_on(past, replaced), _variables(past)
     for piece in past:
         if piece.stays:
-            if piece.binds.isdisjoint(replaced) or not piece.binds:
+            if piece.binds.isdisjoint(replaced):
                 yield piece
             elif piece.binds - replaced:
                 yield _unknown(piece.binds - replaced)
@@ -150,14 +156,14 @@ def _without(past: list[_Piece], coming: Iterable[_Piece]) -> Iterator[_Piece]:
 
 def _replaced(past: list[_Piece], coming: list[_Piece]) -> frozenset[str]:
     """Return the names of definitions that others are to replace, or that replace a variable."""
-    before = {name: piece for piece in past for name in piece.binds}
+    before = {name: dict(piece.means).get(name) for piece in past for name in piece.binds}
+    after = {name: dict(piece.means).get(name) for piece in coming for name in piece.binds}
     return frozenset(
         name
-        for piece in coming
-        for name in piece.binds
+        for name, meaning in after.items()
         if name in before
-        and (piece.stays or before[name].stays)
-        and not (piece.stays and piece.lines == before[name].lines)
+        and (meaning is not None or before[name] is not None)
+        and meaning != before[name]
     )
 
 
@@ -200,8 +206,31 @@ def _piece(number: int, lines: list[str], statements: list[ast.stmt]) -> _Piece:
         frozenset(name for one in statements for name in _bound(one)),
         frozenset(name for one in statements for name in _read(one)),
         frozenset(name for one in statements for name in _altered(one)),
-        stays=all(isinstance(one, (*_DEFINITIONS, *_IMPORTS)) for one in statements),
+        means=_meanings(lines[first - 1 : last], statements),
     )
+
+
+def _meanings(lines: list[str], statements: list[ast.stmt]) -> tuple[tuple[str, str], ...]:
+    """Return what is defined, by its text, and what is imported, by where it is from."""
+    if not all(isinstance(one, (*_DEFINITIONS, *_IMPORTS)) for one in statements):
+        return ()
+    found: dict[str, str] = {}
+    for one in statements:
+        match one:
+            case ast.Import(names=names):
+                for alias in names:
+                    whole = alias.name if alias.asname else alias.name.partition(".")[0]
+                    found[alias.asname or whole] = whole
+            case ast.ImportFrom(module=module, names=names, level=level):
+                for alias in names:
+                    found[alias.asname or alias.name] = f"{'.' * level}{module or ''}.{alias.name}"
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                found[name] = "\n".join(lines)
+    return tuple(found.items())
 
 
 def _first_line(statement: ast.stmt) -> int:

@@ -500,8 +500,8 @@ def test_shapes_and_errors_stand_beside_the_code(project: Path) -> None:
         assert [content for _, content in hidden] == ["none", "none"]
         assert "none" not in [content for _, content in shown]
         assert errors == [
-            'error: "@" can\'t multiply (b n d) by (b m d): the inner dimensions are d (axis -1) and '
-            "m (axis -2)  [shape]\n"
+            'error: "@" can\'t multiply (b n d) by (b m d): the inner dimensions are d (axis -1) '
+            "and m (axis -2)  [shape]\n"
             '  note: left operand "halves" is (b n d) since line 5\n'
             '  note: right operand "k" is (b m d) since line 4\n'
             '  note: "k.transpose(-2, -1)" would give (b n m)'

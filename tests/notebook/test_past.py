@@ -41,6 +41,19 @@ def past_of(*cells: str) -> Past:
             ["def f(): ...", "some = []\nsome.append(f())", "f = 2"],
             "some = []\nsome = __unknown__\nf = 2\n",
         ),
+        # An import in other words is the same one.
+        (
+            [
+                "import torch\nfrom torch import nn",
+                "x = nn.f()",
+                "import torch.nn as nn, torch, os",
+            ],
+            "import torch\nfrom torch import nn\nx = nn.f()\nimport torch.nn as nn, torch, os\n",
+        ),
+        (
+            ["from m import *", "x = f()", "from m import *"],
+            "from m import *\nx = f()\nfrom m import *\n",
+        ),
         (["from a import f, g", "from b import f"], "g = __unknown__\nfrom b import f\n"),
     ],
 )
