@@ -13,7 +13,7 @@ from shapecheck.project.findings import Finding
 
 _LINE: Final = re.compile(rf"\b(?:line |(?:[^\s\"']*/)?{MODULE}\.py:)(?P<line>\d+)\b")
 _CALLED: Final = re.compile(r"\bcalled (?:from \"[^\"]*\" )?at line (?P<line>\d+)")
-_COLORS: Final = {"error": "#d1242f", "warning": "#9a6700", "note": "#0969da"}
+_COLORS: Final = {"error": "#e5484d", "warning": "#b87400", "note": "#3b82f6"}
 _MOST_LINES: Final = 6
 _PANEL: Final = (
     "border-left:3px solid {color};background:rgba(128,128,128,.1);padding:.4em .8em;"
@@ -21,7 +21,8 @@ _PANEL: Final = (
 )
 _PRE: Final = (
     "margin:0;padding:0;background:none;color:inherit;white-space:pre-wrap;"
-    "overflow-wrap:anywhere;font:.92em/1.45 ui-monospace,Menlo,Consolas,monospace"
+    "word-break:normal;overflow-wrap:break-word;"
+    "font:.92em/1.45 ui-monospace,Menlo,Consolas,monospace"
 )
 _MARK: Final = "color:inherit;background:rgba(209,36,47,.22);border-bottom:2px solid {color}"
 

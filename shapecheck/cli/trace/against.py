@@ -100,7 +100,7 @@ def print_differences(before: Run, after: Run, stream: TextIO, *, color: bool) -
 
 def _differences(before: Sequence[Step], after: Sequence[Step]) -> Iterator[Text]:
     keys = [[(one.module, one.name) for one in steps] for steps in (before, after)]
-    for what, i, k, j, m in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+    for what, i, k, j, m in SequenceMatcher(a=keys[0], b=keys[1], autojunk=False).get_opcodes():
         if what == "equal":
             for old, new in zip(before[i:k], after[j:m], strict=True):
                 if old.gives != new.gives:

@@ -24,7 +24,7 @@ _STYLE: Final = (
     ".shapecheck-trace .leaf .call{font-weight:400}"
     ".shapecheck-trace code{flex:1 1 16em;background:none!important;color:inherit!important;"
     "padding:0!important;overflow-wrap:anywhere}"
-    ".shapecheck-trace .failed,.shapecheck-trace .said{color:#d1242f}"
+    ".shapecheck-trace .failed,.shapecheck-trace .said{color:#e5484d}"
     ".shapecheck-trace .said{white-space:pre-wrap;margin-left:1.1em;"
     "font-family:ui-monospace,Menlo,Consolas,monospace}"
     ".shapecheck-trace small,.shapecheck-trace .alike,.shapecheck-trace .kind{opacity:.75}"
@@ -86,6 +86,8 @@ def _cells(row: Row) -> str:
         numbers.append(f"{parameters:,} parameters")
     if row.allocated:
         numbers.append(memory_text(row.allocated))
+    if row.rest and row.period == 1 and numbers:
+        numbers.append("each")
     op = row.op
     if op is not None and op.file:
         numbers.append(line_text(op.file, op.line))
