@@ -80,10 +80,22 @@ def recorded(function: Callable[P, Any]) -> Callable[P, tuple[Trace, Exception |
                 run(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - whatever it is, it ends the record
             recorder.record.error = _said(error)
+            _leave_out_failed(recorder.record, recorder.record.error)
             return recorder.record, error
+        _leave_out_failed(recorder.record, "")
         return recorder.record, None
 
     return run_recorded
+
+
+def _leave_out_failed(record: ModuleRecord, error: str) -> None:
+    """Leave out the ops that raised something else: the program has caught that, and went on."""
+    record.calls = [
+        call for call in record.calls if isinstance(call, ModuleRecord) or call.error in ("", error)
+    ]
+    for call in record.calls:
+        if isinstance(call, ModuleRecord):
+            _leave_out_failed(call, error)
 
 
 def _said(error: Exception) -> str:

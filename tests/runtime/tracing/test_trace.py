@@ -261,4 +261,4 @@ def test_an_error_that_the_program_catches_ends_nothing() -> None:
 
     record = trace(function)(torch.zeros(2, 3))
     assert record.error == ""
-    assert [(op.name, bool(op.error)) for op in record.ops()] == [("matmul", True), ("exp", False)]
+    assert [op.name for op in record.ops()] == ["exp"]
