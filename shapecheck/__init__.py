@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from shapecheck.dims import Dim as Dim
     from shapecheck.dims import dims as dims
     from shapecheck.named import Named as _Named
+    from shapecheck.notebook import load_ipython_extension as load_ipython_extension
+    from shapecheck.notebook import unload_ipython_extension as unload_ipython_extension
     from shapecheck.runtime import RaggedWarning as RaggedWarning
     from shapecheck.runtime import ShapeError as ShapeError
     from shapecheck.runtime import assert_shape as assert_shape
@@ -76,11 +78,15 @@ else:
     }
     _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
     __all__ = ["__version__", "dims", "named", *_HOME_OF]  # noqa: PLE0604 - the keys are strings
+    # IPython asks for these by name; nobody else is to have them.
+    _OF_NOTEBOOKS = dict.fromkeys(
+        ("load_ipython_extension", "unload_ipython_extension"), "shapecheck.notebook"
+    )
 
     def __getattr__(name):
         if name in ("dims", "named"):  # the module is the function: see there
             return import_module(f"shapecheck.{name}")
-        home = _HOME_OF.get(name)
+        home = _HOME_OF.get(name, _OF_NOTEBOOKS.get(name))
         if home is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = globals()[name] = getattr(import_module(home), name)

@@ -46,6 +46,7 @@ LAYERS = {
                 "config",
                 "distributed",
                 "machine",
+                "markup",
                 "parallel",
                 "tensor_spec",
                 "tensor_dialects",
@@ -82,10 +83,13 @@ LAYERS = {
         ),
     ),
     "tools": Layer(
-        modules=frozenset({"codemod", "cli", "language_server", "pytest_plugin", "__main__"}),
+        modules=frozenset(
+            {"codemod", "cli", "language_server", "notebook", "pytest_plugin", "__main__"}
+        ),
         on=("plugin", "run time"),
         packages=frozenset(
             {"argcomplete", "torch", "libcst", "rich", "pytest", "pygls", "lsprotocol"}
+            | {"IPython", "mcp"}
         ),
     ),
     # shapecheck/__init__.py hands out the public names, each imported on first use.
@@ -112,7 +116,7 @@ ROOMS = {
         "study",
     ),
     "runtime": (
-        "internals folders",
+        "cells internals folders",
         "errors settings",
         "source",
         "annotations",
@@ -135,8 +139,8 @@ ROOMS = {
     "cli": (
         "_causes _commands _console _pages _settings _sources",
         "_changes _findings",
-        "annotate check coverage explain record strip trace",
-        "init lsp",
+        "annotate check coverage explain record reveal strip trace",
+        "init lsp mcp",
     ),
     "language_server": (
         "documents settings shifts worker annotation_texts annotating",
@@ -146,6 +150,7 @@ ROOMS = {
         "actions completion hover inlay_hints navigation",
         "server",
     ),
+    "notebook": ("cells checker", "past asking shown", "extension"),
     "record": ("rows ranks files", "store", "watch", "hook", "script site"),
 }
 LEVEL_OF = {

@@ -23,12 +23,14 @@ _COMMANDS: Final = (
     "init",
     "check",
     "explain",
+    "reveal",
     "coverage",
     "trace",
     "annotate",
     "record",
     "strip",
     "lsp",
+    "mcp",
 )
 _COMPLETION_VARIABLE: Final = "_ARGCOMPLETE"
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 from lsprotocol import types
 
-from shapecheck.analysis import Look, OpCalled, Shown, Span
+from shapecheck.analysis import Look, Shown, Span
 from shapecheck.language_server.annotation_texts import NAME, DimensionTexts, Mention
 from shapecheck.language_server.workspace import View
+from shapecheck.project.buffers import innermost
 
 _LONGEST: Final = 60
-_Placed = TypeVar("_Placed", Shown, OpCalled)
 
 
 Explain: TypeAlias = "Callable[[str, tuple[str, ...]], list[str] | None]"
@@ -28,8 +28,8 @@ def hover(view: View, position: types.Position, explain: Explain) -> types.Hover
     look = view.look(line)
     if look is None:
         return None
-    shape = _innermost(look.shapes, line, column)
-    op = _innermost(look.ops, line, column)
+    shape = innermost(look.shapes, line, column)
+    op = innermost(look.ops, line, column)
     parts: list[str] = []
     if shape is not None:
         parts += _shape(view, look, shape)
@@ -43,20 +43,6 @@ def hover(view: View, position: types.Position, explain: Explain) -> types.Hover
 def _shown(view: View, span: Span, parts: Iterable[str]) -> types.Hover:
     content = types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(parts))
     return types.Hover(content, view.range(span))
-
-
-def _innermost(some: Iterable[_Placed], line: int, column: int) -> _Placed | None:
-    """Return the smallest of some that has a place in it."""
-    around = [one for one in some if _has(one.span, line, column)]
-    return min(around, key=lambda one: _size(one.span), default=None)
-
-
-def _has(span: Span, line: int, column: int) -> bool:
-    return (span.line, span.column) <= (line, column) <= (span.end_line, span.end_column)
-
-
-def _size(span: Span) -> tuple[int, int]:
-    return span.end_line - span.line, span.end_column - span.column
 
 
 def _shape(view: View, look: Look, shown: Shown) -> Iterator[str]:

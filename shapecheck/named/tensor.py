@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from shapecheck.dims import Dim
+from shapecheck.markup import escaped
 from shapecheck.named import axes, functions, joining, making, picking, ragged, reductions
 from shapecheck.named import names as naming
 from shapecheck.named.core import Name, carry, meant, planned, settled
@@ -185,6 +186,17 @@ class NamedTensor(Holder):
         text = " ".join("_" if name is None else str(name) for name in self.dims)
         with DisableTorchFunction():
             return f'NamedTensor({self._tensor!r}, "{text}")'
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows of it: its dimensions, and its elements below them."""
+        dims = zip(self.dims, self._tensor.shape, strict=True)
+        said = ", ".join(f"{'_' if name is None else name}={size}" for name, size in dims)
+        with DisableTorchFunction():
+            dtype = str(self._tensor.dtype).removeprefix("torch.")
+            head = f"<b>({escaped(said)})</b> {dtype}, {escaped(str(self._tensor.device))}"
+            font = "font-family:ui-monospace,Menlo,Consolas,monospace"
+            elements = f'<pre style="{font}">{escaped(str(self._tensor))}</pre>'
+            return f'<div style="{font}">{head}{elements}</div>'
 
     def __format__(self, spec: str) -> str:
         with DisableTorchFunction():

@@ -15,7 +15,9 @@ from typing import Any, Final
 from shapecheck import distributed
 from shapecheck.distributed import Rank
 from shapecheck.explain import Message
+from shapecheck.markup import escaped
 from shapecheck.ops.saying import a_function, one_of_kind
+from shapecheck.runtime import cells
 from shapecheck.runtime.folders import lies_in
 
 
@@ -71,6 +73,16 @@ class ShapeError(TypeError):
     def code(self) -> str:
         """The error code, `shape` or one of its sub-codes."""
         return self.message.code
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows of it where it was caught, and is what a cell gives."""
+        head, _, rest = str(self).partition("\n")
+        style = "font-family:ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap"
+        return f'<pre style="{style}"><b>{escaped(head)}</b>\n{escaped(rest)}</pre>'
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows of it, which asks for it by this name."""
+        return cells.traceback_lines(self, (lambda _: False) if debugging() else _is_ours)
 
     def __reduce__(self) -> tuple[type[ShapeError], tuple[object, ...]]:
         return type(self), (self.message, self.names, self.place, self.words, self.rank)

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Final
 
+from shapecheck.runtime.cells import place_text
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, debugging, own_fault
 from shapecheck.runtime.folders import lies_in
 
@@ -62,7 +63,7 @@ class Place:
     def __str__(self) -> str:
         path = self.code.co_filename
         text = linecache.getline(path, self.line).strip()
-        said = f"{path}:{self.line}" + (f": {text}" if text else "")
+        said = place_text(path, self.line) + (f": {text}" if text else "")
         return said if self.caller is None else f"{said}\n  called at {self.caller}"
 
     def since(self, name: str) -> int | None:

@@ -403,7 +403,7 @@ def test_pages_stand_alone(pages: Path) -> None:
         assert all(
             re.fullmatch(r"#L\d+|index\.html|net_model\.py\.html(#L\d+)?", t) for t in targets
         )
-        assert "http" not in text
+        assert not re.search(r"http(?!-equiv)", text)
         assert "url(" not in text
 
 
@@ -454,6 +454,70 @@ def test_pointing_at_an_expression(pages: Path) -> None:
             "fancylib.mix(x)",
             *(True, "(b t)", True),
         ]
+
+
+WRONG: Final = """\
+from torch import Tensor
+from shapecheck import Float
+
+def scores(q: Float[Tensor, "b n d"], k: Float[Tensor, "b m d"]) -> Float[Tensor, "b n m"]:
+    halves = q * 0.5
+    wrong = q @ k  # type: ignore[shape]
+    return (
+        halves @ k
+    )
+
+def last(q: Float[Tensor, "b"]) -> Tensor:
+    return q.exp()"""
+
+
+def test_shapes_and_errors_stand_beside_the_code(project: Path) -> None:
+    """The key `s` hides the shapes; each line has its number; nothing else may run or be styled."""
+    (project / "wrong.py").write_text(WRONG)
+    assert main(["coverage", "wrong.py", "--html", "out"]) == 0
+    script = """
+    const beside = () => Array.from(document.querySelectorAll(".s.told"), (one) =>
+      [one.textContent, window.getComputedStyle(one, "::after").content]);
+    const source = document.querySelector(".source");
+    const said = [beside()];
+    document.dispatchEvent(new window.KeyboardEvent("keydown", { key: "s" }));
+    said.push(beside());
+    said.push(Array.from(source.querySelectorAll("ins"), (one) => one.textContent));
+    const top = (one) => one.getBoundingClientRect().top;
+    const last = Array.from(source.querySelectorAll(".s")).pop();
+    said.push(Math.abs(top(last) - top(document.getElementById("L12"))) < 6);
+    const added = document.createElement("style");
+    added.textContent = "body { display: none }";
+    document.head.append(added);
+    said.push(window.getComputedStyle(document.body).display);
+    return said;
+    """
+    for width, height in ((1280, 800), (390, 844)):
+        shown, hidden, errors, is_beside, display = browser.run_in(
+            project / "out" / "wrong.py.html", script, width, height
+        )
+        assert [text for text, _ in shown] == ["q * 0.5", "q.exp()"]
+        assert [content for _, content in hidden] == ["none", "none"]
+        assert "none" not in [content for _, content in shown]
+        assert errors == [
+            'error: "@" can\'t multiply (b n d) by (b m d): the inner dimensions are d (axis -1) '
+            "and m (axis -2)  [shape]\n"
+            '  note: left operand "halves" is (b n d) since line 5\n'
+            '  note: right operand "k" is (b m d) since line 4\n'
+            '  note: "k.transpose(-2, -1)" would give (b n m)'
+        ]
+        assert is_beside
+        assert display == "block"
+
+
+def test_what_hides_in_a_source_is_shown(project: Path) -> None:
+    """Tags, quotes, and characters that turn a text around are text."""
+    text = "x = '</script><b>\u202e\x07\u200b'  # \"'&\n"
+    (project / "hidden.py").write_text(text, "utf-8")
+    assert main(["coverage", "hidden.py", "--html", "out"]) == 0
+    code = marked_up(text, ())
+    assert "<b>" not in code
+    assert "&lt;/script&gt;&lt;b&gt;\\u202e\\x07\\u200b" in code
 
 
 def test_reasons_lead_to_a_place(pages: Path) -> None:

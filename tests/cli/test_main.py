@@ -123,7 +123,7 @@ def test_completion(tmp_path: Path) -> None:
     assert completed("shapecheck explain F.bilin", tmp_path) == ["F.bilinear"]
     assert completed("shapecheck annotate --from doc", tmp_path) == ["docstrings"]
     assert completed("shapecheck annotate --from comments,st", tmp_path) == ["comments,static"]
-    assert completed("shapecheck r", tmp_path) == ["record"]
+    assert completed("shapecheck r", tmp_path) == ["record", "reveal"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh", "powershell"])

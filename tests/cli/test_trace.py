@@ -108,15 +108,14 @@ class Batches(Tokens):
         return self.embed(batch["ids"]), batch["rest"][0].exp()
 """
 TREE: Final = """\
-call               result                       parameters   memory  line
-Net                                                  1,656  5.8 KiB
-├─ blocks.0 Block                                      552  1.9 KiB
-│  ├─ up Linear    (b=2 t=3 32)                        288    768 B  net.py:14
-│  ├─ relu         (b=2 t=3 32)                               768 B  net.py:14
-│  ├─ down Linear  (b=2 t=3 8)                         264    192 B  net.py:14
-│  └─ add          (b=2 t=3 d=8)                              192 B  net.py:14
-│  ⋮               2 more like it, to blocks.2
-└─ mul             (b=2 t=3 d=8)                              192 B  net.py:26
+call                        result         parameters   memory  line
+Net                                             1,656  5.8 KiB
+├─ blocks.0 to 2 3 x Block                        552  1.9 KiB
+│  ├─ up Linear             (b=2 t=3 32)          288    768 B  net.py:14
+│  ├─ relu                  (b=2 t=3 32)                 768 B  net.py:14
+│  ├─ down Linear           (b=2 t=3 8)           264    192 B  net.py:14
+│  └─ add                   (b=2 t=3 d=8)                192 B  net.py:14
+└─ mul                      (b=2 t=3 d=8)                192 B  net.py:26
 
 13 ops; 1,656 parameters take 6.5 KiB, the results of all ops 5.8 KiB
 """
@@ -202,11 +201,91 @@ def test_names_are_those_that_most_of_the_model_uses(
     assert re.search(r"\n├─ own Own +\(b=2 t=3 d=8\) ", printed)
 
 
+FAILING: Final = """\
+from torch import Tensor, nn
+
+from shapecheck import Float
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = nn.Linear(4, 8)
+
+    def forward(self, x: Float[Tensor, "b t d"]) -> Tensor:
+        return (x @ self.up(x)).relu()
+
+
+class Raising(Net):
+    def forward(self, x: Tensor) -> Tensor:
+        raise ValueError(f"<{self.up(x).shape[0]}>")
+"""
+FAILED: Final = """\
+call              result                           parameters  memory  line
+Net                                                        40   192 B
+├─ up Linear      (b=2 t=3 8)                              40   192 B  failing.py:12
+└─ matmul fails   (b=2 t=3 d=4) with (b=2 t=3 8)                       failing.py:12
+
+2 ops; 40 parameters take 160 B, the results of all ops 192 B
+"""
+
+
+def test_a_tree_up_to_what_fails(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The op that fails is marked, in the page and in the drawing, with what is said of it."""
+    (project / "failing.py").write_text(FAILING)
+    assert main(["trace", "failing:Net", "--input", "2 3 4", "--html", "net.html"]) == 1
+    printed = capsys.readouterr()
+    assert re.sub(" +", " ", printed.out) == re.sub(" +", " ", FAILED)
+    assert printed.err.startswith('"@" can\'t multiply (b t d) by (b t 8): the inner dimensions')
+    page = (project / "net.html").read_text("utf-8")
+    assert page.count('class="chip failed"') == 1
+    assert ">output<" not in page
+    assert page.count('class="leaf failed"') == 1
+    assert '<pre class="said">&quot;@&quot; can&#x27;t multiply (b t d) by (b t 8)' in page
+    assert main(["trace", "failing:Raising", "--input", "2 3 4", "--html", "net.html"]) == 1
+    printed = capsys.readouterr()
+    assert "up Linear" in printed.out
+    assert printed.err.startswith("the forward pass failed: ValueError: <2>")
+    page = (project / "net.html").read_text("utf-8")
+    assert '<pre class="said">ValueError: &lt;2&gt;</pre>' in page
+
+
+def test_two_runs_compared(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "failing.py").write_text(FAILING)
+    arguments = ["trace", "failing:Net", "--input", "2 3 4"]
+    assert main([*arguments, "--output", "json"]) == 1
+    (project / "before.json").write_text(capsys.readouterr().out)
+    assert main([*arguments, "--against", "before.json"]) == 1
+    assert capsys.readouterr().out == (
+        "no op differs\nparameters 40 -> 40; results 192 B -> 192 B; ops 2 -> 2\n"
+    )
+    mended = FAILING.replace("(x @ self.up(x))", "self.up(x)").replace("(4, 8)", "(4, 5)")
+    (project / "mended.py").write_text(mended)
+    assert main(["trace", "mended:Net", "--input", "2 3 4", "--against", "before.json"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "~ up: linear  (b=2 t=3 8) float32 -> (b=2 t=3 5) float32"
+    assert out[1].startswith('- matmul  fails: "@" can\'t multiply')
+    assert out[-2:] == [
+        "+ relu  (b=2 t=3 5) float32",
+        "parameters 40 -> 25; results 192 B -> 240 B; ops 2 -> 2",
+    ]
+    for told, said in (
+        (["missing.json"], "can't read missing.json: No such file or directory"),
+        (
+            ["failing.py"],
+            "failing.py is no trace: `shapecheck trace ... --output json > failing.py`",
+        ),
+        (["before.json", "--output", "json"], "--against prints text"),
+    ):
+        assert main([*arguments, "--against", *told]) == 2
+        assert said in capsys.readouterr().err
+
+
 def test_depth(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Deeper modules aren't opened: what comes out of them is shown."""
     assert main(["trace", "net:Net", "--input", "2 3 8", "--depth", "0"]) == 0
     printed = capsys.readouterr().out
-    assert re.search(r"\n├─ blocks.0 Block +\(b=2 t=3 d=8\) +552 ", printed)
+    assert re.search(r"\n├─ blocks.0 to 2 3 x Block +\(b=2 t=3 d=8\) +552 ", printed)
     with pytest.raises(SystemExit):
         main(["trace", "net:Net", "--depth=-1"])
     assert 'argument --depth: "-1" is no depth: a number from 0' in capsys.readouterr().err
@@ -343,7 +422,7 @@ def test_drawing_in_a_browser(drawn: Path) -> None:
       new Set(Array.from(svg.querySelectorAll("path.d0"), color)).size,
       color(svg.querySelector("path.d0")) !== color(svg.querySelector("path.d1")),
       document.querySelectorAll(".tree .call").length,
-      document.querySelector(".tree summary").innerText.includes("blocks.0 Block"),
+      document.querySelector(".tree summary").innerText.includes("blocks.0 to 2 3 x Block"),
     ];
     """
     for width, height in ((1280, 800), (390, 844)):

@@ -51,6 +51,10 @@ document.addEventListener("focusin", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") show(null);
+  if (event.key === "s" && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    const box = document.getElementById("inlays");
+    box.checked = !box.checked;
+  }
   if (event.key === "n" && !event.ctrlKey && !event.metaKey && !event.altKey) next();
 });
 

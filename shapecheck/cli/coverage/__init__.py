@@ -83,7 +83,7 @@ def run(options: Namespace) -> int:
     from shapecheck.cli._settings import settings
     from shapecheck.cli.coverage import tables
 
-    files = _measured(options.paths or [Path()], settings())
+    files = _measured(options.paths or [Path()], settings(), has_errors=options.html is not None)
     if options.output == "json":
         tables.print_json(files, sys.stdout)
     else:
@@ -111,7 +111,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _measured(paths: list[Path], settings: Config) -> list[FileCoverage]:
+def _measured(paths: list[Path], settings: Config, *, has_errors: bool) -> list[FileCoverage]:
     """Look at all files, with a bar on a terminal."""
     from rich.console import Console
     from rich.progress import track
@@ -127,7 +127,7 @@ def _measured(paths: list[Path], settings: Config) -> list[FileCoverage]:
     with many_objects():
         return list(
             track(
-                measure(files, folders, settings),
+                measure(files, folders, settings, has_errors=has_errors),
                 description="looking",
                 total=len(files),
                 console=console,

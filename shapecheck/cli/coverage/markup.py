@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import html
+import ast
 import io
 import keyword
 import re
 import tokenize
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from shapecheck.analysis import Seen
 from shapecheck.cli._causes import in_words
+from shapecheck.markup import escaped
+from shapecheck.project.findings import Finding
 
 _INDENT: Final = re.compile(r"^[ \t]+", re.MULTILINE)
 _KINDS: Final = {tokenize.COMMENT: "c", tokenize.STRING: "q"}
@@ -28,19 +30,64 @@ class _Piece:
     tag: str
 
 
-def marked_up(text: str, seen: Iterable[Seen]) -> str:
+def marked_up(text: str, seen: Iterable[Seen], errors: Iterable[Finding] = ()) -> str:
     """Return source as HTML; what was seen is in elements with the class `s`.
 
-    Their second class is the grade, `known`, `partial` or `unknown`, a third one, `begins`, stands
-    where a shape got lost. `data-s` is the shape, `data-r` the reason in words. The indent of a
-    line inside of one is in an element with the class `space`.
+    Their second class is the grade, `known`, `partial` or `unknown`; of others, `begins` stands
+    where a shape got lost, and `told` where the shape is to be read beside the code. `data-s` is
+    the shape, `data-r` the reason in words. The indent of a line inside of one is in an element
+    with the class `space`. What is wrong in a line stands below it, in an `ins`.
     """
     starts = _line_starts(text)
-    shown = [_piece(one, starts) for one in seen]
+    told = _told(text, starts)
+    shown = [_piece(one, starts, told) for one in seen]
     pieces = [*_tokens(text, starts), *shown, *_indents(text, shown, starts)]
     pieces = [piece for piece in pieces if piece.start < piece.stop <= len(text)]
     pieces.sort(key=lambda piece: (piece.start, -piece.stop))
-    return "".join(_woven(text, pieces))
+    return _with_errors("".join(_woven(text, pieces)), errors)
+
+
+def _with_errors(markup: str, errors: Iterable[Finding]) -> str:
+    """Put what is wrong below the lines in which it is."""
+    below: dict[int, str] = {}
+    for one in errors:
+        said = escaped("\n".join(lines_of(one)))
+        below[one.line] = f'{below.get(one.line, "")}<ins class="{one.severity}">{said}</ins>'
+    lines = markup.split("\n")
+    found = [line + "\n" + below.get(number, "") for number, line in enumerate(lines, 1)]
+    return "".join(found) if len(lines) in below else "".join(found)[:-1]
+
+
+def lines_of(finding: Finding) -> list[str]:
+    """Return what is said of something wrong, line by line."""
+    code = f"  [{finding.code}]" if finding.code else ""
+    said = f"{finding.severity}: {finding.message}{code}"
+    return [said, *(f"  note: {note}" for note in finding.notes)]
+
+
+def _told(text: str, starts: Sequence[int]) -> set[tuple[int, int]]:
+    """Return from where to where the expressions stand whose shapes are worth a place in the line.
+
+    They are those that are given to a name, or that a function returns.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
+    lines = [line.encode() for line in text.split("\n")]
+
+    def at(line: int, column: int) -> int:
+        return _at(starts, line, len(lines[line - 1][:column].decode(errors="replace")))
+
+    return {
+        (at(value.lineno, value.col_offset), at(value.end_lineno, value.end_col_offset))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return)
+        and (value := node.value) is not None
+        and not isinstance(value, ast.Name | ast.Constant)
+        and value.end_lineno is not None
+        and value.end_col_offset is not None
+    }
 
 
 def _woven(text: str, pieces: Sequence[_Piece]) -> Iterator[str]:
@@ -49,17 +96,17 @@ def _woven(text: str, pieces: Sequence[_Piece]) -> Iterator[str]:
     ends: list[int] = []
     for piece in pieces:
         while ends and ends[-1] <= piece.start:
-            yield html.escape(text[at : ends[-1]], quote=False) + "</i>"
+            yield escaped(text[at : ends[-1]]) + "</i>"
             at = ends.pop()
         if ends and piece.stop > ends[-1]:
             continue
-        yield html.escape(text[at : piece.start], quote=False) + piece.tag
+        yield escaped(text[at : piece.start]) + piece.tag
         at = piece.start
         ends.append(piece.stop)
     while ends:
-        yield html.escape(text[at : ends[-1]], quote=False) + "</i>"
+        yield escaped(text[at : ends[-1]]) + "</i>"
         at = ends.pop()
-    yield html.escape(text[at:], quote=False)
+    yield escaped(text[at:])
 
 
 def _line_starts(text: str) -> list[int]:
@@ -73,14 +120,16 @@ def _at(starts: Sequence[int], line: int, column: int) -> int:
     return starts[min(max(line, 1), len(starts)) - 1] + column
 
 
-def _piece(seen: Seen, starts: Sequence[int]) -> _Piece:
+def _piece(seen: Seen, starts: Sequence[int], told: Collection[tuple[int, int]]) -> _Piece:
     span = seen.span
-    classes = f"s {seen.grade}{' begins' if seen.begins else ''}"
-    reason = f' data-r="{html.escape(in_words(seen.reason))}"' if seen.reason is not None else ""
-    shape = "" if seen.shape is None else f' data-s="{html.escape(seen.shape)}"'
+    start, stop = _at(starts, span.line, span.column), _at(starts, span.end_line, span.end_column)
+    is_told = (start, stop) in told and seen.shape is not None
+    classes = f"s {seen.grade}{' begins' if seen.begins else ''}{' told' if is_told else ''}"
+    reason = f' data-r="{escaped(in_words(seen.reason))}"' if seen.reason is not None else ""
+    shape = "" if seen.shape is None else f' data-s="{escaped(seen.shape)}"'
     return _Piece(
-        _at(starts, span.line, span.column),
-        _at(starts, span.end_line, span.end_column),
+        start,
+        stop,
         f'<i class="{classes}"{shape}{reason}>',
     )
 

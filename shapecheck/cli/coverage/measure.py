@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import site
 import sys
@@ -13,10 +14,25 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck import config
-from shapecheck.analysis import Body, Cause, Options, Seen, Unread, inspect, unread
+from shapecheck.analysis import (
+    Body,
+    Cause,
+    Host,
+    Options,
+    Seen,
+    Source,
+    Unread,
+    analyze_module,
+    inspect,
+    unread,
+)
 from shapecheck.analysis.program.syntax import lines_of
 from shapecheck.mypy_plugin._sources import ModuleFinder, MypyFiles, SourceReader, source_root
+from shapecheck.project.comments import ignores
+from shapecheck.project.findings import Finding
 from shapecheck.project.reading import content_of
+from shapecheck.project.reporting import findings
+from shapecheck.project.settings import Settings
 
 _RELATIVE: Final = re.compile(r"^[ \t]*from[ \t]+(\.+)", re.MULTILINE)
 
@@ -58,6 +74,7 @@ class FileCoverage:
     problem: str | None = None
     counts: Counts = field(default_factory=Counts)
     unread: Sequence[Unread] = ()
+    errors: Sequence[Finding] = ()
 
     def seen(self) -> Iterator[Seen]:
         """Yield the expressions of all bodies."""
@@ -71,11 +88,16 @@ class FileCoverage:
 
 
 def measure(
-    files: Iterable[Path], folders: Iterable[Path], settings: config.Config
+    files: Iterable[Path],
+    folders: Iterable[Path],
+    settings: config.Config,
+    *,
+    has_errors: bool = False,
 ) -> Iterator[FileCoverage]:
     """Look at each file; the analysis is the plugin's, without mypy.
 
     What they import is looked for in their own folders, in `folders`, and in what is installed.
+    `has_errors`: what is wrong in a file is told, too.
     """
     options = Options(settings.strict, settings.stubs, settings.wrappers)
     reader = SourceReader({}, show_absolute_path=False)
@@ -99,6 +121,7 @@ def measure(
             host = hosts.setdefault(root, MypyFiles(reader, finder, looker))
             bodies = inspect(found[0], host, options)
             missed = unread(found[0], host, options)
+            errors = _errors(found[0], host, options) if has_errors else ()
         except SyntaxError as error:
             problem = error.msg if error.lineno is None else f"line {error.lineno}: {error.msg}"
             yield FileCoverage(shown, text, problem=problem)
@@ -109,7 +132,17 @@ def measure(
         except RecursionError:
             yield FileCoverage(shown, text, problem="nested too deeply")
             continue
-        yield FileCoverage(shown, text, bodies, counts=_counts(bodies), unread=missed)
+        yield FileCoverage(
+            shown, text, bodies, counts=_counts(bodies), unread=missed, errors=errors
+        )
+
+
+def _errors(source: Source, host: Host, options: Options) -> list[Finding]:
+    """Return what is wrong in a module, and what only may be, as `check` says it."""
+    said = analyze_module(source, host, options)
+    comments = ignores(source.text)
+    shown = findings(said, source, ast.parse(source.text), comments, Settings().of(source.name))
+    return [one for one in shown if one.is_about_shapes and one.severity != "note"]
 
 
 def package_folders(files: Iterable[Path]) -> set[Path]:

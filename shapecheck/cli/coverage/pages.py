@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import html
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from shapecheck.cli._causes import in_words
 from shapecheck.cli._pages import page, save
-from shapecheck.cli.coverage.markup import marked_up
+from shapecheck.cli.coverage.markup import lines_of, marked_up
 from shapecheck.cli.coverage.measure import Counts, FileCoverage
 from shapecheck.cli.coverage.tables import percent, reasons_of, total_of
+from shapecheck.markup import escaped
 
 _MOST_REASONS: Final = 20
 _RANKS: Final = ("known", "partial", "unknown")
@@ -35,7 +36,7 @@ def write_pages(files: Sequence[FileCoverage], folder: Path) -> Path:
             name = f"{base}_{number}.html"
         names[file.path] = name
     for file in shown:
-        code = marked_up(file.text, file.seen())
+        code = marked_up(file.text, file.seen(), file.errors)
         save(folder / names[file.path], _file_page(file, code))
     index = folder / "index.html"
     save(index, _index(shown, names))
@@ -48,7 +49,7 @@ def _index(files: Sequence[FileCoverage], names: dict[str, str]) -> str:
     most = reasons_of(files)[:_MOST_REASONS]
     places = _places(files, names)
     lost = "".join(
-        f'<tr><td class="n">{count}</td><td>{html.escape(reason)} {places[reason]}</td></tr>'
+        f'<tr><td class="n">{count}</td><td>{escaped(reason)} {places[reason]}</td></tr>'
         for reason, count in most
     )
     why = f'<h2>Where shapes get lost</h2><table class="reasons">{lost}</table>' if most else ""
@@ -68,8 +69,8 @@ def _places(files: Sequence[FileCoverage], names: dict[str, str]) -> dict[str, s
     for file in files:
         for seen in file.seen():
             if seen.reason is not None:
-                target = html.escape(f"{names[file.path]}#L{seen.span.line}")
-                shown = html.escape(f"{Path(file.path).name}:{seen.span.line}")
+                target = escaped(f"{names[file.path]}#L{seen.span.line}")
+                shown = escaped(f"{Path(file.path).name}:{seen.span.line}")
                 places.setdefault(in_words(seen.reason), f'<a href="{target}">{shown}</a>')
     return places
 
@@ -85,20 +86,24 @@ def _summary(counts: Counts) -> str:
 
 def _bar(counts: Counts) -> str:
     """Return a bar whose parts are the shares."""
-    parts = "".join(
-        f'<span class="{rank}" style="flex-grow:{getattr(counts, rank)}"></span>'
-        for rank in _RANKS
-        if getattr(counts, rank)
-    )
+    at, parts = 0, ""
+    for rank in _RANKS:
+        count = getattr(counts, rank)
+        if count:
+            parts += f'<rect class="{rank}" x="{at}" width="{count}" height="1"/>'
+        at += count
     label = f"{counts.known} known, {counts.partial} partly known, {counts.unknown} unknown"
-    return f'<div class="bar" role="img" aria-label="{label}">{parts}</div>'
+    return (
+        f'<svg class="bar" role="img" aria-label="{label}" viewBox="0 0 {max(at, 1)} 1" '
+        f'preserveAspectRatio="none">{parts}</svg>'
+    )
 
 
 def _row(file: FileCoverage, name: str) -> str:
-    path = html.escape(file.path)
-    link = f'<a href="{html.escape(name)}">{path}</a>'
+    path = escaped(file.path)
+    link = f'<a href="{escaped(name)}">{path}</a>'
     if file.problem is not None:
-        return f'<tr><td>{link}</td><td colspan="5">{html.escape(file.problem)}</td></tr>\n'
+        return f'<tr><td>{link}</td><td colspan="5">{escaped(file.problem)}</td></tr>\n'
     counts = file.counts
     cells = "".join(
         f'<td class="n">{cell}</td>'
@@ -113,25 +118,41 @@ def _row(file: FileCoverage, name: str) -> str:
     return f'<tr><td>{link}</td>{cells}<td class="n">{share}{_bar(counts)}</td></tr>\n'
 
 
+def _wrong(file: FileCoverage) -> str:
+    """Return links to what is wrong in a file."""
+    lines = dict.fromkeys(one.line for one in file.errors if one.is_error)
+    if not lines:
+        return ""
+    links = ", ".join(f'<a href="#L{line}">line {line}</a>' for line in lines)
+    return f'<span class="problem">errors: {links}</span> '
+
+
 def _file_page(file: FileCoverage, code: str) -> str:
     worst: dict[int, str] = {}
     for seen in file.seen():
         line = seen.span.line
         worst[line] = max(worst.get(line, "known"), seen.grade, key=_RANKS.index)
+    gaps: Counter[int] = Counter()
+    for error in file.errors:
+        gaps[error.line] += len(lines_of(error))
     numbers = "".join(
         f'<a id="L{line}" href="#L{line}"'
         + (f' class="{worst[line]}"' if line in worst else "")
         + f">{line}</a>"
+        + "<b>\n</b>" * gaps[line]
         for line in range(1, file.text.count("\n") + 2)
     )
-    path = html.escape(file.path)
-    problem = f'<p class="problem">{html.escape(file.problem)}</p>' if file.problem else ""
+    path = escaped(file.path)
+    problem = f'<p class="problem">{escaped(file.problem)}</p>' if file.problem else ""
     return page(
         file.path,
         f'<header><p><a href="index.html">Shape coverage</a></p><h1>{path}</h1>{problem}'
         f"{_summary(file.counts)}"
         '<p class="legend"><i class="s known">known</i> <i class="s partial">partly known</i> '
         '<i class="s unknown">unknown</i> <i class="s unknown begins">lost here</i> '
+        f"{_wrong(file)}"
+        '<label><input type="checkbox" id="inlays" checked> shapes in the code '
+        "<kbd>s</kbd></label> "
         '<button id="next" type="button" aria-keyshortcuts="n">next lost shape '
         "<kbd>n</kbd></button></p></header>\n"
         f'<main class="code"><pre class="numbers">{numbers}</pre><pre class="source">{code}</pre>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
 import textwrap
@@ -32,6 +33,8 @@ _EXAMPLES: Final = """\
   shapecheck explain F.conv2d     F., nn. and Tensor. are what they usually are
   shapecheck explain nn.LSTM      a module
   shapecheck explain @            an operator: @ + - * / // % ** == < [] ...
+  shapecheck explain softmax --output json
+                                  for programs
   shapecheck explain --list conv  all names with "conv" in them
 
 the exit code is 0, or 1 where nothing is known of the name.
@@ -53,6 +56,9 @@ def register(commands: Commands) -> None:
     name = parser.add_argument("op", nargs="?", metavar="OP", help="a name, dotted or not")
     name.completer = _complete  # type: ignore[attr-defined]  # argcomplete looks for it
     parser.add_argument("--list", action="store_true", help="print the names that contain OP")
+    parser.add_argument(
+        "--output", choices=("text", "json"), default="text", help="text (default), or json"
+    )
     add_color_option(parser)
 
 
@@ -60,11 +66,15 @@ def run(options: Namespace) -> int:
     """Run the command; return the exit code."""
     from shapecheck.cli.explain import lookup
 
+    if options.list and options.output == "json":
+        raise CommandError("--list prints names, one a line: it goes with no other output")
     table = _table()
     if options.list:
         return _list(table, options.op or "")
     if options.op is None:
         raise CommandError("which op? `shapecheck explain softmax`, or --list for all names")
+    if options.output == "json":
+        return _as_json(options.op)
     found = lookup.find(table, options.op)
     lines = _lines(table, found) if found else _of_library(options.op)
     if lines is None:
@@ -72,6 +82,15 @@ def run(options: Namespace) -> int:
         return 1
     _print(lines, color=wants_color(sys.stdout, options.color))
     return 0
+
+
+def _as_json(asked: str) -> int:
+    """Print all that is known as one object; of a name of which nothing is, what is like it."""
+    from shapecheck.cli.explain.facts import facts_of
+
+    facts = facts_of(_table(), asked)
+    sys.stdout.write(f"{json.dumps(facts, indent=2)}\n")
+    return int("unknown" in facts)
 
 
 def told_of(name: str, stubs: tuple[str, ...]) -> list[str] | None:
@@ -97,11 +116,12 @@ def _table() -> Table:
 
 def _public(table: Table) -> list[str]:
     """Return all names that people use."""
-    names = (name for name in set(table.all_names()) if not _is_private(name))
+    names = (name for name in set(table.all_names()) if not is_private(name))
     return sorted(names)
 
 
-def _is_private(name: str) -> bool:
+def is_private(name: str) -> bool:
+    """Whether a dotted name is one that its library keeps for itself."""
     return any(part.startswith("_") for part in name.split(".")) and "__getitem__" not in name
 
 
@@ -165,7 +185,6 @@ def _of_library(asked: str) -> Iterator[Text] | None:
 def _lines_of(thing: Thing) -> Iterator[Text]:
     from rich.text import Text
 
-    from shapecheck.analysis import follows
     from shapecheck.cli.explain.examples import followed
 
     yield Text(thing.name, style="bold green")
@@ -176,10 +195,17 @@ def _lines_of(thing: Thing) -> Iterator[Text]:
     for line in textwrap.wrap(thing.about, _WIDTH - 2):
         yield Text(f"  {line}", style="italic")
     examples = followed(thing.name)
-    is_followed = bool(examples) or (follows(thing.name) and not thing.is_shapeless)
-    yield Text(f"  {_FOLLOWED if is_followed else thing.gives}")
-    yield Text(f"  defined in {_shown(thing.path).as_posix()}:{thing.line}", style="dim")
+    yield Text(f"  {gives(thing, has_examples=bool(examples))}")
+    yield Text(f"  defined in {shown(thing.path).as_posix()}:{thing.line}", style="dim")
     yield from _all_of(examples)
+
+
+def gives(thing: Thing, *, has_examples: bool) -> str:
+    """Return in words what a call of something without a signature gives."""
+    from shapecheck.analysis import follows
+
+    is_followed = has_examples or (follows(thing.name) and not thing.is_shapeless)
+    return _FOLLOWED if is_followed else thing.gives
 
 
 def _lines(table: Table, found: list[Op]) -> Iterator[Text]:
@@ -195,7 +221,7 @@ def _lines(table: Table, found: list[Op]) -> Iterator[Text]:
         ("the same signature", op.others),
         ("other ops of this name", tuple(siblings(table, found))),
     ):
-        public = [name for name in names if not _is_private(name)]
+        public = [name for name in names if not is_private(name)]
         if public:
             left = len(public) - _MOST_OTHERS
             listed = ", ".join(public[:_MOST_OTHERS]) + (f", and {left} more" if left > 0 else "")
@@ -212,15 +238,15 @@ def _known(table: Table, found: list[Op]) -> Iterator[Text]:
     op = found[0]
     for name in (name for definition in op.definitions for name in definition.names):
         table.signature(name)  # a signature that means nothing is refused
-    texts = [_called(definition.text, op) for definition in op.definitions]
-    shown = f"{op.operator}  is  {op.name}" if op.operator else op.name
-    yield Text(shown, style="bold green")
+    texts = [called(definition.text, op) for definition in op.definitions]
+    title = f"{op.operator}  is  {op.name}" if op.operator else op.name
+    yield Text(title, style="bold green")
     yield Text()
     for text in texts:
         yield from (Text(f"  {line}", style="bold") for line in _wrapped(text))
     yield Text()
     meanings = list(forms.forms_in(texts))
-    rules = [[f'Rule["{rule}"]', *_decided_by(rule)] for rule in forms.rules_in(texts)]
+    rules = [[f'Rule["{rule}"]', *decided_by(rule)] for rule in forms.rules_in(texts)]
     width = max((len(form) for form, *_ in [*meanings, *rules]), default=0)
     for form, meaning, *more in [*map(list, meanings), *rules]:
         yield Text(f"  {form:<{width}}", style="cyan").append(f"  {meaning}", style="default")
@@ -228,7 +254,7 @@ def _known(table: Table, found: list[Op]) -> Iterator[Text]:
             yield Text(f"  {'':<{width}}  ").append(line, style="italic")
     if op.is_class and len(texts) == 1:
         yield Text("  an object that is no tensor: it has no shape")
-    yield Text(f"  stated in {', '.join(_places(op.definitions))}", style="dim")
+    yield Text(f"  stated in {', '.join(places(op.definitions))}", style="dim")
 
 
 def _wrapped(text: str) -> list[str]:
@@ -250,13 +276,13 @@ def _wrapped(text: str) -> list[str]:
     return [text]
 
 
-def _called(text: str, op: Op) -> str:
+def called(text: str, op: Op) -> str:
     """Return a signature by the name that is asked for: one line may speak of many ops."""
     name = op.name.rpartition(".")[2]
     return text if op.is_class else re.sub(r"^def \w+", f"def {name}", text)
 
 
-def _decided_by(rule: str) -> list[str]:
+def decided_by(rule: str) -> list[str]:
     """Say which function in Python decides, and what it says of itself."""
     from shapecheck.ops import RULES
 
@@ -274,15 +300,15 @@ def _decided_by(rule: str) -> list[str]:
     ]
 
 
-def _places(definitions: Sequence[Definition]) -> list[str]:
+def places(definitions: Sequence[Definition]) -> list[str]:
     """Return where signatures stand, as people find them: of each file the first line."""
     lines: dict[Path, int] = {}
     for definition in definitions:
         lines[definition.path] = min(definition.line, lines.get(definition.path, definition.line))
-    return [f"{_shown(path).as_posix()}:{line}" for path, line in lines.items()]
+    return [f"{shown(path).as_posix()}:{line}" for path, line in lines.items()]
 
 
-def _shown(path: Path) -> Path:
+def shown(path: Path) -> Path:
     """Return a path as its reader knows it: from the library's folder, or from the current one."""
     from shapecheck.signatures import shipped
 

@@ -6,7 +6,7 @@ import json
 import sys
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +31,8 @@ _EXAMPLES: Final = """\
   shapecheck trace my_model:Net --input "4 16" --input "mask: Bool 4 16"
   shapecheck trace my_model:Net --input '{"x": "4 16", "steps": 3}'
   shapecheck trace my_model:Net --input "4 16" --html net.html --svg net.svg
+  shapecheck trace my_model:Net --input "4 16" --output json > before.json
+  shapecheck trace my_model:Net --input "4 16" --against before.json
 
 the exit code is 0, or 1 where the forward pass fails, or 2 where there is no such model.
 """
@@ -64,6 +66,12 @@ def register(commands: Commands) -> None:
         help="open modules to this depth only; in the drawing the default is what fits",
     )
     parser.add_argument("--output", choices=("text", "json"), default="text", help="default: text")
+    parser.add_argument(
+        "--against",
+        metavar="FILE",
+        type=Path,
+        help="print what differs from another trace, which --output json has written",
+    )
     parser.add_argument("--html", metavar="FILE", type=Path, help="also write a page")
     parser.add_argument("--svg", metavar="FILE", type=Path, help="also write the drawing alone")
     add_color_option(parser)
@@ -77,10 +85,20 @@ def _depth(text: str) -> int:
 
 def run(options: Namespace) -> int:
     """Run the command; return the exit code."""
-    trace = _traced(options)
-    if trace is None:
-        return 1
-    if options.output == "json":
+    before = None
+    if options.against is not None:
+        from shapecheck.cli.trace.against import read
+
+        if options.output == "json":
+            raise CommandError("--against prints text: it goes with no other output")
+        before = read(options.against)
+    trace, error = _traced(options)
+    if before is not None:
+        from shapecheck.cli.trace.against import print_differences, run_of
+
+        color = wants_color(sys.stdout, options.color)
+        print_differences(before, run_of(trace), sys.stdout, color=color)
+    elif options.output == "json":
         json.dump(trace.as_dict(), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
@@ -95,13 +113,15 @@ def run(options: Namespace) -> int:
             continue
         try:
             save(path, write(trace, options.depth))
-        except OSError as error:
-            raise CommandError(f"can't write {path}: {error.strerror}") from None
-    return 0
+        except OSError as refusal:
+            raise CommandError(f"can't write {path}: {refusal.strerror}") from None
+    if error is not None:
+        _tell(error, options.device)
+    return int(error is not None)
 
 
-def _traced(options: Namespace) -> Trace | None:
-    """Run the forward pass; None where it fails, which is told."""
+def _traced(options: Namespace) -> tuple[Trace, BaseException | None]:
+    """Run the forward pass; return the record of it, up to where it fails, and why it does."""
     if not is_installed("torch"):
         raise CommandError(needs("trace", "torch"))
     try:
@@ -111,7 +131,7 @@ def _traced(options: Namespace) -> Trace | None:
     from shapecheck.cli._settings import settings
     from shapecheck.cli.trace.inputs import inputs
     from shapecheck.cli.trace.load import load, said
-    from shapecheck.runtime import ShapeError, trace
+    from shapecheck.runtime import ShapeError
 
     settings()  # the trace reads them again where it needs them
     try:
@@ -122,25 +142,40 @@ def _traced(options: Namespace) -> Trace | None:
     with redirect_stdout(sys.stderr):
         model = load(options.target, options.device)
     args, kwargs = inputs(options.input, model, options.device)
+    with (
+        redirect_stdout(sys.stderr),
+        torch.no_grad(),
+        torch.device(options.device),
+        torch.compiler.set_stance("force_eager"),
+    ):
+        with _guessing(model):
+            found = _recorded(model, args, kwargs)
+        # What was guessed may be wrong; what is annotated is told.
+        return _recorded(model, args, kwargs) if isinstance(found[1], ShapeError) else found
+
+
+def _recorded(model: Any, args: Any, kwargs: Any) -> tuple[Trace, BaseException | None]:
+    from shapecheck.runtime.tracing.model import Trace
+    from shapecheck.runtime.tracing.recorder import recorded
+
     try:
-        with (
-            redirect_stdout(sys.stderr),
-            torch.no_grad(),
-            torch.device(options.device),
-            torch.compiler.set_stance("force_eager"),
-        ):
-            with _guessing(model), suppress(ShapeError):
-                return trace(model)(*args, **kwargs)
-            # What was guessed may be wrong; what is annotated is told.
-            return trace(model)(*args, **kwargs)
-    except ShapeError as error:
-        inside = error.place is not None and error.place.startswith(str(Path(__file__).parents[2]))
-        sys.stderr.write(f"{error.told(None if inside else error.place)}\n")
-        if error.code == "shape-dtype":
-            sys.stderr.write(_DTYPE_HINT)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's model raises
-        sys.stderr.write(f"the forward pass failed: {said(error)}\n{_hint(error, options.device)}")
-    return None
+        return recorded(model)(*args, **kwargs)
+    except SystemExit as error:  # the user's model ends the program
+        return Trace("", type(model).__qualname__), error
+
+
+def _tell(error: BaseException, device: str) -> None:
+    """Say why the forward pass fails, and what often helps."""
+    from shapecheck.cli.trace.load import said
+    from shapecheck.runtime import ShapeError
+
+    if not isinstance(error, ShapeError):
+        sys.stderr.write(f"the forward pass failed: {said(error)}\n{_hint(error, device)}")
+        return
+    inside = error.place is not None and error.place.startswith(str(Path(__file__).parents[2]))
+    sys.stderr.write(f"{error.told(None if inside else error.place)}\n")
+    if error.code == "shape-dtype":
+        sys.stderr.write(_DTYPE_HINT)
 
 
 @contextmanager

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from shapecheck.cli.trace.wiring import Chip, Circuit, Wire, circuit_of
+from shapecheck.markup import escaped
 from shapecheck.runtime.tracing.model import OpRecord, TensorRecord, Trace, memory_text
 
 _PITCH: Final = 5
@@ -65,7 +65,7 @@ def draw(trace: Trace, depth: int | None = None) -> str:
     return (
         f'<svg xmlns="{_ENTRY}" viewBox="0 0 {plan.width:g} {plan.height:g}" '
         f'width="{plan.width:g}" height="{plan.height:g}" role="img">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n"
+        f"<title>{escaped(title)}</title>\n<style>{STYLE}</style>\n"
         f'<rect class="back" width="100%" height="100%"/>\n{body}\n</svg>\n'
     )
 
@@ -112,7 +112,7 @@ def _legend(plan: _Plan) -> Iterator[str]:
     kinds = [*map(_kind, plan.colors.values()), "none"]
     for kind, (text, x, y) in zip(kinds, _legend_entries(plan), strict=True):
         yield f'<path class="{kind}" d="M{x:g} {y:g}h16"/>'
-        yield f'<text x="{x + 21:g}" y="{y + 4:g}">{html.escape(text)}</text>'
+        yield f'<text x="{x + 21:g}" y="{y + 4:g}">{escaped(text)}</text>'
 
 
 def _legend_entries(plan: _Plan) -> Iterator[tuple[str, float, float]]:
@@ -150,7 +150,7 @@ def _wires(circuit: Circuit, plan: _Plan) -> Iterator[str]:
         bottom = plan.tops[wire.source] + plan.heights[wire.source]
         line = said.get(wire.source, 0)
         said[wire.source] = line + 1
-        yield f'<g class="t"><title>{html.escape(_said(tensor))}</title>'
+        yield f'<g class="t"><title>{escaped(_said(tensor))}</title>'
         if wire.straight:
             gap = plan.gap(circuit, wire.source)
             for axis in range(count):
@@ -190,7 +190,7 @@ def _label(plan: _Plan, tensor: TensorRecord, x: float, y: float, *, aside: bool
     parts = ['<tspan class="none">↱</tspan>'] if aside else []
     for axis, (name, size) in enumerate(zip(tensor.names, tensor.shape, strict=True)):
         text = str(size) if name is None else f"{name}={size}"
-        parts.append(f'<tspan class="{_class(plan, tensor, axis)}">{html.escape(text)}</tspan>')
+        parts.append(f'<tspan class="{_class(plan, tensor, axis)}">{escaped(text)}</tspan>')
     if not tensor.shape:
         parts.append('<tspan class="none">a number</tspan>')
     return f'<text class="shape" x="{x:g}" y="{y:g}">{" ".join(parts)}</text>'
@@ -216,15 +216,16 @@ def _chips(circuit: Circuit, plan: _Plan) -> Iterator[str]:
 def _chip(chip: Chip, y: float, height: float) -> Iterator[str]:
     row = chip.row
     assert row is not None
-    kind = "module" if row.kind else "op"
+    kind = "failed" if row.error else "module" if row.kind else "op"
     title = row.name if not row.kind else f"{row.name} {row.kind}"
+    title += " fails" if row.error else ""
     below = _details(chip)
     yield (
-        f"<g><title>{html.escape(f'{title}: {below}')}</title>"
+        f"<g><title>{escaped(f'{title}: {below}')}</title>"
         f'<rect class="chip {kind}" x="{_LEFT}" y="{y:g}" width="{_CHIP}" height="{height:g}" '
-        f'rx="6"/><text class="name" x="{_LEFT + 14}" y="{y + 17:g}">{html.escape(_short(title))}'
+        f'rx="6"/><text class="name" x="{_LEFT + 14}" y="{y + 17:g}">{escaped(_short(title))}'
         f'</text><text class="below" x="{_LEFT + 14}" y="{y + 32:g}">'
-        f"{html.escape(_details(chip, _LONGEST))}</text></g>"
+        f"{escaped(_details(chip, _LONGEST))}</text></g>"
     )
 
 
@@ -276,11 +277,11 @@ _LIGHT: Final = (
 _DARK: Final = (
     "#6fb0ff #5fcf86 #ff9f57 #cf9bff #ff8097 #4fd0d8 #d9c64a #9aa5ff #f09add #a5d85a".split()
 )
-_STYLE: Final = (
+STYLE: Final = (
     "text{font:12px system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:#1c2430}"
     "path{fill:none;stroke-width:2.2}"
     ".back{fill:#fff}.chip{fill:#f4f6f9;stroke:#98a3b3;stroke-width:1.2}"
-    ".module{fill:#e6eefb;stroke:#5b83bd}.given{fill:#eaf6ee;stroke:#5c9a70}"
+    ".module{fill:#e6eefb;stroke:#5b83bd}.given{fill:#eaf6ee;stroke:#5c9a70}.failed{fill:#fbe4e2;stroke:#c9342b;stroke-width:2.2}"
     ".name{font-weight:600;font-size:13px}.below{fill:#5c6675}"
     ".shape{font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace}"
     ".t:hover path{stroke-width:4}path.none{stroke:#8b94a1}tspan.none,circle.none{fill:#6b7482}"
@@ -289,6 +290,6 @@ _STYLE: Final = (
     + _rules(_LIGHT)
     + "@media (prefers-color-scheme:"
     "dark){text{fill:#dfe5ee}.back{fill:#12161c}.chip{fill:#1b212a;stroke:#56616f}"
-    ".module{fill:#1b2a41;stroke:#5b83bd}.given{fill:#17301f;stroke:#5c9a70}.below{fill:#98a3b3}"
+    ".module{fill:#1b2a41;stroke:#5b83bd}.given{fill:#17301f;stroke:#5c9a70}.failed{fill:#4a1f1c;stroke:#ff7a70}.below{fill:#98a3b3}"
     "path.none{stroke:#7a8594}tspan.none,circle.none{fill:#98a3b3}" + _rules(_DARK) + "}"
 )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Final, TextIO
 
 from rich.table import Table
 from rich.text import Text
 
 from shapecheck.cli._console import console_on
-from shapecheck.cli.trace.rows import Row, rows_of
+from shapecheck.runtime.tracing.markup import line_text
 from shapecheck.runtime.tracing.model import OpRecord, Trace, memory_text
+from shapecheck.runtime.tracing.rows import Row, rows_of
 
 _WIDE: Final = 1000
 
@@ -45,9 +45,11 @@ def _lines(rows: Sequence[Row], prefix: str) -> Iterator[tuple[Text, str, str, s
     for at, row in enumerate(rows):
         is_last = at == len(rows) - 1
         label = Text(f"{prefix}{'└─ ' if is_last else '├─ '}", style="dim")
-        label.append(row.name, style="" if isinstance(row.record, OpRecord) else "bold")
-        if row.kind:
-            label.append(f" {row.kind}", style="cyan")
+        name, kind = row.title
+        color = "bold red" if row.error else "" if isinstance(row.record, OpRecord) else "bold"
+        label.append(f"{name} fails" if row.error else name, style=color)
+        if kind:
+            label.append(f" {kind}", style="cyan")
         yield label, row.shapes, _parameters(row), _memory(row), _line(row)
         below = prefix + ("   " if is_last else "│  ")
         yield from _lines(row.children, below)
@@ -68,4 +70,4 @@ def _memory(row: Row) -> str:
 
 def _line(row: Row) -> str:
     op = row.op
-    return f"{Path(op.file).name}:{op.line}" if op is not None and op.file else ""
+    return line_text(op.file, op.line) if op is not None and op.file else ""

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from shapecheck.cli.trace.rows import Row, leaves_of, rows_of
 from shapecheck.runtime.tracing.model import OpRecord, TensorRecord, Trace
+from shapecheck.runtime.tracing.rows import Row, leaves_of, rows_of
 
 MOST_CHIPS: Final = 80
 
@@ -120,7 +120,7 @@ def _with_sources(chips: Sequence[Chip]) -> list[Chip]:
                 found.append(Chip(None, [], [tensor]))
         known |= {tensor.number for tensor in chip.gives}
         found.append(chip)
-    return [*found, Chip(None, found[-1].gives, [])] if found else []
+    return [*found, Chip(None, found[-1].gives, [])] if found and found[-1].gives else found
 
 
 def _wires(chips: Sequence[Chip]) -> list[Wire]:

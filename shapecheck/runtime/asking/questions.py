@@ -12,6 +12,7 @@ from shapecheck.dims.objects import object_of
 from shapecheck.runtime.annotations.hints import tensor_hint
 from shapecheck.runtime.boundary import other_checkers
 from shapecheck.runtime.boundary.locals import fit
+from shapecheck.runtime.cells import place_text
 from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import Failed
 from shapecheck.runtime.internals import DisableTorchFunction
@@ -73,7 +74,7 @@ def reveal_shape(tensor: TensorT) -> TensorT:
         found = _known(given)
         shape = plain_shape(given) if found is None else Shape(found)
         place = user_place()
-        where = "" if place is None else f"{place.code.co_filename}:{place.line}: "
+        where = "" if place is None else f"{place_text(place.code.co_filename, place.line)}: "
         sys.stderr.write(f'{where}Revealed shape is "{shape.text()}"\n')
     return tensor
 
@@ -99,7 +100,11 @@ def is_instance(value: object, origin: object, metadata: TensorSpec) -> bool:
     In a call of jaxtyping's, the names are that call's.
     """
     hint = tensor_hint(origin, metadata)
-    if not isinstance(value, hint.cls) or not isinstance(value, torch.Tensor):
+    if not isinstance(value, hint.cls):
+        return False
+    if other_checkers.is_array(type(value)):
+        return other_checkers.fits(value, metadata)
+    if not isinstance(value, torch.Tensor):
         return False
     if torch.compiler.is_compiling():
         return True

@@ -5,7 +5,6 @@ What is no plain tensor typeguard checks, and we the tensors inside.
 
 from __future__ import annotations
 
-import sys
 import types
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -34,6 +33,7 @@ from shapecheck.runtime.annotations.hints import (
 )
 from shapecheck.runtime.annotations.parts import is_record, spread, without_star
 from shapecheck.runtime.boundary.binding import Binding, class_name
+from shapecheck.runtime.boundary.other_checkers import is_array
 from shapecheck.runtime.boundary.record_fields import check_part, check_record
 from shapecheck.runtime.errors import Failed
 from shapecheck.tensor_spec import TensorSpec, read
@@ -147,12 +147,6 @@ def _leaf(origin: object, spec: TensorSpec) -> Callable[..., None] | None:
             raise _LeafError(failed.message) from None
 
     return check_leaf
-
-
-def is_array(cls: type) -> bool:
-    """Whether a class is that of numpy's arrays, which a program that has one has imported."""
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and issubclass(cls, numpy.ndarray)
 
 
 def _record(value: Any, record: Any, args: tuple[Any, ...], memo: TypeCheckMemo) -> None:

@@ -15,11 +15,12 @@ from typing import Any, Final
 import torch
 
 from shapecheck.dims import IntSize
+from shapecheck.ops.arrays import promotion as arrays
 from shapecheck.runtime.annotations.hints import admitted
 from shapecheck.runtime.internals import DisableTorchFunction
 from shapecheck.runtime.naming.facts import ValueFacts
 from shapecheck.runtime.naming.records import plain_shape
-from shapecheck.shapes import Matcher
+from shapecheck.shapes import Matcher, Shape
 from shapecheck.tensor_spec import TensorSpec
 
 Memos = tuple[dict[str, Any], dict[str, Any], Any, dict[str, Any]]
@@ -27,17 +28,31 @@ _OURS: Final = "~~delete~~shapecheck"  # jaxtyping shows no name that begins so
 _warned: set[str] = set()
 
 
+def is_array(cls: type) -> bool:
+    """Whether a class is that of numpy's arrays, which a program that has one has imported."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and issubclass(cls, numpy.ndarray)
+
+
 def fits(value: object, spec: TensorSpec) -> bool:
-    """Whether a tensor fits a spec; whether it is a tensor is the checker's own affair."""
-    if torch.compiler.is_compiling() or not isinstance(value, torch.Tensor):
+    """Whether a tensor or an array fits a spec; whether it is one is the checker's own affair."""
+    if torch.compiler.is_compiling():
         return True
-    admits = admitted(spec.dtypes)
     with DisableTorchFunction():
-        if admits is not None and value.dtype not in admits:
-            return False
+        if isinstance(value, torch.Tensor):
+            admits = admitted(spec.dtypes)
+            if admits is not None and value.dtype not in admits:
+                return False
+            shape = plain_shape(value)
+        elif is_array(type(value)):
+            if not arrays.named(value.dtype.name) & spec.dtypes:  # type: ignore[attr-defined]
+                return False
+            shape = Shape(value.shape)  # type: ignore[attr-defined]  # it is an array
+        else:
+            return True
         memos = _memos()
         matcher = _matcher(spec, memos)
-        if matcher.match(spec.shape, plain_shape(value)) or matcher.settle():
+        if matcher.match(spec.shape, shape) or matcher.settle():
             return False
         _keep(matcher, memos)
     return True

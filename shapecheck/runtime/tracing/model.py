@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class OpRecord:
 
     `module` is the path of the module that made it, `function` the op's full name. `file`, `line`
     and `source` say where, in the innermost code that isn't torch's; they are empty where there
-    is none.
+    is none. `error`: what it raised, in the place of giving results.
     """
 
     module: str
@@ -53,6 +52,7 @@ class OpRecord:
     file: str = ""
     line: int = 0
     source: str = ""
+    error: str = ""
 
 
 @dataclass(slots=True)
@@ -95,19 +95,23 @@ class Trace(ModuleRecord):
     """What `shapecheck.trace(fn)(*args)` returns: every op with its shapes and names, as a tree.
 
     `print(record)` shows the table. `ops()` and `modules()` go through the tree; `as_dict()` gives
-    all of it as plain data.
+    all of it as plain data. `error`: what ended it, where it was asked to `catch` that.
     """
+
+    error: str = ""
 
     def table(self) -> Table:
         """Return the ops as a table for rich."""
         from rich.table import Table
 
+        from shapecheck.runtime.tracing.markup import line_text
+
         table = Table("module", "op", "operands", "result", "dtype", "memory", "line")
         for op in self.ops():
-            results = ", ".join(map(str, op.results))
+            results = op.error.partition("\n")[0] or ", ".join(map(str, op.results))
             dtypes = ", ".join(dict.fromkeys(result.dtype for result in op.results))
             memory = memory_text(sum(result.allocated for result in op.results))
-            place = f"{Path(op.file).name}:{op.line}" if op.file else ""
+            place = line_text(op.file, op.line) if op.file else ""
             operands = ", ".join(map(str, op.operands))
             table.add_row(op.module, op.name, operands, results, dtypes, memory, place)
         table.caption = (
@@ -123,11 +127,21 @@ class Trace(ModuleRecord):
     def __rich__(self) -> Table:
         return self.table()
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows of it."""
+        from shapecheck.runtime.tracing.markup import notebook_output
+
+        return notebook_output(self)
+
+    def _repr_pretty_(self, printer: Any, is_cycle: bool) -> None:
+        """Have IPython print the table in a terminal."""
+        printer.text("Trace(...)" if is_cycle else str(self))
+
     def __str__(self) -> str:
         from rich.console import Console
 
         text = io.StringIO()
-        Console(file=text, width=_WIDE, color_system=None).print(self.table())
+        Console(file=text, width=_WIDE, color_system=None, force_jupyter=False).print(self.table())
         return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 

@@ -25,7 +25,7 @@ from shapecheck.runtime import settings
 from shapecheck.runtime.boundary import frames
 from shapecheck.runtime.decorate.following import followed
 from shapecheck.runtime.decorate.watching import checked, watch
-from shapecheck.runtime.errors import own_fault
+from shapecheck.runtime.errors import ShapeError, own_fault
 from shapecheck.runtime.folders import lies_in
 from shapecheck.runtime.internals import DisableTorchFunction, pop_mode, push_mode
 from shapecheck.runtime.naming import ops
@@ -41,7 +41,7 @@ _is_ours: Final = lies_in(str(Path(__file__).parents[2]))
 _is_command: Final = lies_in(str(Path(__file__).parents[2] / "cli"))
 
 
-def trace(function: Callable[P, Any]) -> Callable[P, Trace]:
+def trace(function: Callable[P, Any], *, catch: bool = False) -> Callable[P, Trace]:
     """Return a function that runs another, or a module, and returns a record of all its torch ops.
 
         record = shapecheck.trace(model)(tokens)
@@ -51,22 +51,61 @@ def trace(function: Callable[P, Any]) -> Callable[P, Trace]:
     `forward` in a module, which is watched meanwhile (see `watch`); and those that `named` gave to
     tensors before. It works on the meta device, so that no memory and no weights are needed.
 
-    What the function raises goes through, `ShapeError` included. Under `SHAPECHECK=off` there are
-    shapes without names.
+    What the function raises goes through, `ShapeError` included; with `catch` it ends the record,
+    whose `error` it is, and that of the op that raised it. Under `SHAPECHECK=off` there are shapes
+    without names.
     """
 
     @functools.wraps(function, updated=())
     def traced(*args: P.args, **kwargs: P.kwargs) -> Trace:
-        recorder = _Recorder(function)
-        with ExitStack() as stack:
-            run = _named(function, stack)
-            stack.enter_context(_names_below())
-            stack.enter_context(recorder.modules())
-            stack.enter_context(recorder)
-            run(*args, **kwargs)
-        return recorder.record
+        record, error = recorded(function)(*args, **kwargs)
+        if error is not None and not catch:
+            raise error.with_traceback(_outside(error))
+        return record
 
     return traced
+
+
+def recorded(function: Callable[P, Any]) -> Callable[P, tuple[Trace, Exception | None]]:
+    """Return a function that runs another, and gives the record of it and what it raised."""
+
+    def run_recorded(*args: P.args, **kwargs: P.kwargs) -> tuple[Trace, Exception | None]:
+        recorder = _Recorder(function)
+        try:
+            with ExitStack() as stack:
+                run = _named(function, stack)
+                stack.enter_context(_names_below())
+                stack.enter_context(recorder.modules())
+                stack.enter_context(recorder)
+                run(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it ends the record
+            recorder.record.error = _said(error)
+            _leave_out_failed(recorder.record, recorder.record.error)
+            return recorder.record, error
+        _leave_out_failed(recorder.record, "")
+        return recorder.record, None
+
+    return run_recorded
+
+
+def _leave_out_failed(record: ModuleRecord, error: str) -> None:
+    """Leave out the ops that raised something else: the program has caught that, and went on."""
+    record.calls = [
+        call for call in record.calls if isinstance(call, ModuleRecord) or call.error in ("", error)
+    ]
+    for call in record.calls:
+        if isinstance(call, ModuleRecord):
+            _leave_out_failed(call, error)
+
+
+def _said(error: Exception) -> str:
+    """Return what is told of an error: of ours, without its name."""
+    return str(error) if isinstance(error, ShapeError) else f"{type(error).__name__}: {error}"
+
+
+def _outside(error: Exception) -> types.TracebackType | None:
+    """Return the traceback of an error from the function on that was called."""
+    return None if error.__traceback__ is None else error.__traceback__.tb_next
 
 
 def _named(function: Callable[..., Any], stack: ExitStack) -> Callable[..., Any]:
@@ -112,6 +151,7 @@ class _Recorder(TorchFunctionMode):
         self.buffers: dict[int, torch.Tensor] = {}
         self.numbers = WeakIdKeyDictionary()
         self.last = 0
+        self.raised: Exception | None = None
         self.thread = threading.get_ident()
         if isinstance(function, nn.Module):
             self.paths = {id(module): path for path, module in function.named_modules()}
@@ -119,7 +159,11 @@ class _Recorder(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        result = func(*args, **(kwargs or {}))
+        try:
+            result = func(*args, **(kwargs or {}))
+        except Exception as error:
+            self.fail(func, args, kwargs or {}, error)
+            raise
         if func not in _SILENT:
             with DisableTorchFunction():
                 try:
@@ -128,6 +172,20 @@ class _Recorder(TorchFunctionMode):
                     own_fault("to record an op", error)
         return result
 
+    def fail(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
+    ) -> None:
+        """Write down an op that raises, unless one inside of it has."""
+        if self.raised is error:
+            return
+        self.raised = error
+        with DisableTorchFunction():
+            try:
+                given = [self.tensor(one, False) for one in tensors_in((*args, *kwargs.values()))]
+                self.add(func, given, [], _said(error))
+            except Exception as fault:  # noqa: BLE001 - a defect here must not hide the error
+                own_fault("to record an op", fault)
+
     def op(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """Write down an op whose result, or what it writes into, is a tensor."""
         made = list(tensors_in(result if result is not None else args[:1]))
@@ -135,17 +193,21 @@ class _Recorder(TorchFunctionMode):
             return
         given = list(tensors_in((*args, *kwargs.values())))
         held = {_storage(tensor) for tensor in given}
+        self.add(
+            func,
+            [self.tensor(tensor, allocated=False) for tensor in given],
+            [self.tensor(tensor, _storage(tensor) not in held) for tensor in made],
+        )
+
+    def add(
+        self, func: Any, given: list[TensorRecord], made: list[TensorRecord], error: str = ""
+    ) -> None:
+        """Write down an op with what it was given and what it made, or raised."""
         dotted = ops.dotted_names().get(func) or _spelled(func)
-        place = _line()
-        self.open[-1].calls.append(
-            OpRecord(
-                self.open[-1].path,
-                dotted.rpartition(".")[2].strip("_"),
-                dotted,
-                tuple(self.tensor(tensor, allocated=False) for tensor in given),
-                tuple(self.tensor(tensor, _storage(tensor) not in held) for tensor in made),
-                *place,
-            )
+        name = dotted.rpartition(".")[2].strip("_")
+        inside = self.open[-1]
+        inside.calls.append(
+            OpRecord(inside.path, name, dotted, tuple(given), tuple(made), *_line(), error)
         )
 
     def tensor(self, tensor: torch.Tensor, allocated: bool) -> TensorRecord:

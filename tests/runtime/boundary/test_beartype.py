@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import jaxtyping
+import numpy as np
 import pytest
 import torch
 from beartype import beartype
@@ -100,6 +101,31 @@ def test_the_tensors_of_a_call_agree(checker: Any, a: Any, b: Any, fits: str, wr
         function(*map(ones, fits.split(",")))
         with pytest.raises((jaxtyping.TypeCheckError, BeartypeCallHintViolation)):
             function(*map(ones, wrong.split(",")))
+
+
+def test_arrays_of_numpy() -> None:
+    """Rank, sizes and dtype, of each and against each other; a tensor is no array."""
+
+    @jaxtyped(typechecker=beartype)
+    def both(
+        a: Float[np.ndarray, "b c"], b: Float[np.ndarray, "c"], c: Int[Tensor, "b"] | None = None
+    ) -> None: ...
+
+    both(np.zeros((2, 3)), np.zeros(3, np.float32))
+    both(np.zeros((2, 3)), np.zeros(3), torch.zeros(2, dtype=torch.int64))
+    wrong: list[tuple[Any, ...]] = [
+        (np.zeros((2, 3)), np.zeros(2)),
+        (np.zeros((2, 3, 4)), np.zeros(3)),
+        (np.zeros((2, 3), int), np.zeros(3)),
+        (torch.zeros(2, 3), np.zeros(3)),
+        (np.zeros((2, 3)), np.zeros(3), torch.zeros(3, dtype=torch.int64)),
+    ]
+    for arguments in wrong:
+        with pytest.raises(jaxtyping.TypeCheckError):
+            both(*arguments)
+    assert isinstance(np.zeros((2, 3)), Float[np.ndarray, "b c"])
+    assert not isinstance(np.zeros(2), Float[np.ndarray, "b c"])
+    assert not isinstance(np.zeros((2, 3), int), Float[np.ndarray, "b c"])
 
 
 def test_the_message_is_jaxtypings() -> None:

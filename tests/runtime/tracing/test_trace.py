@@ -214,3 +214,51 @@ def test_rich_is_imported_only_for_a_trace() -> None:
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+class Failing(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = nn.Linear(4, 8)
+
+    def forward(self, x: Float[Tensor, "b t d"]) -> Tensor:
+        return (x @ self.up(x)).relu()
+
+
+def test_what_is_raised_may_end_the_record() -> None:
+    """The op that raised it is the last one; without `catch` it goes through as it was."""
+    record = trace(Failing(), catch=True)(torch.zeros(2, 3, 4))
+    *before, last = record.ops()
+    assert [op.name for op in before] == ["linear"]
+    assert (last.name, last.results, last.module) == ("matmul", (), "")
+    assert last.error == record.error
+    assert last.error.startswith('"@" can\'t multiply (b t d) by (b t 8)')
+    assert [str(operand) for operand in last.operands] == ["(b=2 t=3 d=4)", "(b=2 t=3 8)"]
+    with pytest.raises(ShapeError, match="can't multiply"):
+        trace(Failing())(torch.zeros(2, 3, 4))
+
+
+def test_what_no_op_raises_ends_the_record_too() -> None:
+    def function(x: Tensor) -> None:
+        if x.relu().sum() == 0:
+            raise KeyError("words")
+
+    record = trace(function, catch=True)(torch.zeros(2))
+    assert record.error == "KeyError: 'words'"
+    assert not any(op.error for op in record.ops())
+    assert "KeyError: &#x27;words&#x27;" in record._repr_html_()
+    with pytest.raises(KeyError) as raised:
+        trace(function)(torch.zeros(2))
+    assert [one.name for one in raised.traceback][-1] == "function"
+
+
+def test_an_error_that_the_program_catches_ends_nothing() -> None:
+    def function(x: Tensor) -> Tensor:
+        try:
+            return x @ x
+        except RuntimeError:
+            return x.exp()
+
+    record = trace(function)(torch.zeros(2, 3))
+    assert record.error == ""
+    assert [op.name for op in record.ops()] == ["exp"]

@@ -34,11 +34,10 @@ class Row:
 
     @property
     def alike(self) -> str:
-        """How often the same was done again, and up to which module; nothing where it wasn't."""
-        if not self.rest:
+        """How often several calls were done again, and up to which module; nothing for one."""
+        if not self.rest or self.period == 1:
             return ""
-        these = "it" if self.period == 1 else f"these {self.period}"
-        return f"{len(self.rest) // self.period} more like {these}, to {self.last}"
+        return f"{len(self.rest) // self.period} more like these {self.period}, to {self.last}"
 
     @property
     def last(self) -> str:
@@ -64,6 +63,21 @@ class Row:
         return self.record.kind
 
     @property
+    def title(self) -> tuple[str, str]:
+        """The name and the kind under which it stands for those after it that do the same."""
+        if not self.rest or self.period > 1:
+            return self.name, self.kind
+        within, _, last = self.last.rpartition(".")
+        if within != self.name.rpartition(".")[0] and not self.name.isdecimal():
+            last = self.last
+        return f"{self.name} to {last}", f"{len(self.rest) + 1} x {self.kind}"
+
+    @property
+    def error(self) -> str:
+        """What an op raised; nothing of others."""
+        return self.op.error if self.op is not None and not self.children else ""
+
+    @property
     def op(self) -> OpRecord | None:
         """The op that it is, or the only one in a module."""
         if isinstance(self.record, OpRecord):
@@ -87,6 +101,8 @@ class Row:
         """The shapes of what comes out; nothing where that stands further down."""
         if self.children:
             return ""
+        if self.op is not None and self.op.error:
+            return " with ".join(str(self.names.spelled(one)) for one in self.op.operands)
         runs = [(shape, len(list(same))) for shape, same in groupby(map(str, self.results))]
         return ", ".join(shape if times == 1 else f"{times} times {shape}" for shape, times in runs)
 
@@ -228,7 +244,7 @@ def _looks(call: ModuleRecord | OpRecord) -> object:
     """Return what two calls that do the same have in common: all but paths and which tensors."""
     if isinstance(call, OpRecord):
         tensors = (*call.operands, *call.results)
-        return call.function, tuple((t.shape, t.names, t.dtype) for t in tensors)
+        return call.function, call.error, tuple((t.shape, t.names, t.dtype) for t in tensors)
     return call.kind, call.parameters, tuple(map(_looks, call.calls))
 
 

@@ -1,0 +1,89 @@
+"""What the process does that checks the cells of a notebook: module after module, as it is asked.
+
+It is one of its own so that nothing of the notebook's is in its way, or it in the notebook's: the
+folder, the limits and the memory of its process, and the modules that are loaded there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import sys
+from dataclasses import dataclass
+from typing import IO, Final
+
+from shapecheck import config
+from shapecheck.project.buffers import Buffer
+from shapecheck.project.checking import many_objects
+from shapecheck.project.findings import Finding
+from shapecheck.project.targets import TargetError
+from shapecheck.signatures import StubError
+
+MODULE: Final = "__notebook__"
+"""The name of the module that the cells are, in the folder where the notebook runs."""
+
+PROGRAM: Final = """
+import sys
+sys.path[:] = {path!r}
+from shapecheck.notebook.checker import serve
+serve()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The text of a module to check, as it would lie in a folder."""
+
+    text: str
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is found in a text. `problem`: why it can't be checked."""
+
+    findings: tuple[Finding, ...] = ()
+    problem: str | None = None
+
+
+class Checker:
+    """Answers questions, one after the other, of whatever folder they are."""
+
+    def __init__(self) -> None:
+        self._folder = ""
+        self._notebook: Buffer | None = None
+
+    def answer(self, question: Question) -> Answer:
+        """Check a text; raises nothing."""
+        try:
+            if self._notebook is None or question.folder != self._folder:
+                os.chdir(question.folder)
+                self._notebook, self._folder = Buffer(f"{MODULE}.py", ""), question.folder
+            self._notebook.write(question.text)
+            return Answer(self._notebook.check())
+        except config.ConfigError as error:
+            return Answer(problem=f"{error.path}: {error.message}")
+        except StubError as error:
+            return Answer(problem=f"{error.path}:{error.line}: {error.reason}")
+        except (OSError, TargetError) as error:
+            return Answer(problem=str(error))
+        except Exception as error:  # noqa: BLE001 - the next cell may well be checked
+            self._notebook = None
+            return Answer(problem=f"internal error, please report: {type(error).__name__}: {error}")
+
+
+def serve() -> None:
+    """Be the process: answer on the standard streams, until nobody asks any more."""
+    questions, answers = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr  # whatever is printed is no answer
+    with contextlib.suppress(EOFError, BrokenPipeError), many_objects():
+        _serve(questions, answers)
+
+
+def _serve(questions: IO[bytes], answers: IO[bytes]) -> None:
+    checker = Checker()
+    while True:
+        answer = checker.answer(pickle.load(questions))
+        pickle.dump(answer, answers)
+        answers.flush()
