@@ -184,14 +184,24 @@ class Extension:
         places = Places([*self._before.places(), *here])
         text = [*self._before.text().split("\n")[:-1], *lines]
         faults = [one.message for one in answer.findings if one.message.startswith(FAULT)]
-        shown = in_cell(answer.findings, places, self._number, text)
-        shown = [one for one in shown if one.finding.message not in faults]
+        reached = self._before.reached(self._cell.text)
+        shown = in_cell(answer.findings, places, self._number, text, reached)
+        shown = [one for one in shown if one.finding.message not in faults and self._is_new(one)]
         remark = self._once(answer.problem or next(iter(faults), None))
         if shown or remark:
             panel = Panel(shown, remark)
             data = {"text/plain": str(panel), "text/html": panel.markup()}
             self._shell.display_pub.publish(data)
         return shown
+
+    def _is_new(self, shown: Shown) -> bool:
+        """Whether something is of this cell, or wasn't said yet of the earlier one that has it."""
+        if shown.cell == self._number or any("called" in note for note in shown.finding.notes):
+            return True
+        key = f"{shown.place}: {shown.finding.message}"
+        is_new = key not in self._told
+        self._told.add(key)
+        return is_new
 
     def _once(self, problem: str | None) -> str:
         """Return what is to be said of a problem; nothing where it was said before."""

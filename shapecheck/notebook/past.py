@@ -80,6 +80,18 @@ class Past:
         found._pieces = [*_without(self._pieces, _pieces(0, text))]
         return found
 
+    def reached(self, text: str) -> frozenset[str]:
+        """Return the names of all that a cell may call, at any depth; not what it defines alone."""
+        coming = [*_pieces(0, text)]
+        found = {name for piece in coming if not piece.stays for name in piece.mentions}
+        size = -1
+        while len(found) != size:
+            size = len(found)
+            for piece in (*self._pieces, *coming):
+                if not piece.binds.isdisjoint(found):
+                    found |= piece.mentions
+        return frozenset(found)
+
     def text(self) -> str:
         """Return the text of the module; each line has its end."""
         return "".join(f"{line}\n" for piece in self._pieces for line in piece.lines)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from shapecheck.markup import escaped
+from shapecheck.notebook.cells import parsed
 from shapecheck.notebook.checker import MODULE
 from shapecheck.project.findings import Finding
 
 _LINE: Final = re.compile(rf"\b(?:line |(?:[^\s\"']*/)?{MODULE}\.py:)(?P<line>\d+)\b")
 _CALLED: Final = re.compile(r"\bcalled (?:from \"[^\"]*\" )?at line (?P<line>\d+)")
+_OPEN: Final = re.compile(r"<\w+>")
 _COLORS: Final = {"error": "#e5484d", "warning": "#b87400", "note": "#3b82f6"}
 _MOST_LINES: Final = 6
 _PANEL: Final = (
@@ -25,6 +28,21 @@ _PRE: Final = (
     "font:.92em/1.45 ui-monospace,Menlo,Consolas,monospace"
 )
 _MARK: Final = "color:inherit;background:rgba(209,36,47,.22);border-bottom:2px solid {color}"
+
+
+def _rests_on_calls(message: str) -> bool:
+    """Whether something is wrong only where a constructor is given sizes that differ."""
+    return _OPEN.search(message) is not None and "scrambles" not in message
+
+
+def _definitions(text: Sequence[str]) -> list[tuple[str, range]]:
+    """Return the functions and classes of a module, with their lines."""
+    tree = parsed("\n".join(text))
+    return [
+        (one.name, range(one.lineno, (one.end_lineno or one.lineno) + 1))
+        for one in (() if tree is None else tree.body)
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +140,27 @@ class Panel:
 
 
 def in_cell(
-    findings: Sequence[Finding], places: Places, cell: int, text: Sequence[str]
+    findings: Sequence[Finding],
+    places: Places,
+    cell: int,
+    text: Sequence[str],
+    reached: Collection[str],
 ) -> list[Shown]:
     """Return what a cell is told of that is about to run.
 
     That is what is wrong in it, and in a function of an earlier one where it is this cell that
-    calls it so. `text` are the lines of the module.
+    calls it so. What is about sizes that only a call tells waits for a cell that has `reached` the
+    definition. `text` are the lines of the module.
     """
     found = []
+    definitions = _definitions(text)
     for one in findings:
         home, line = places.of(one.line)
         about = [int(said["line"]) for note in one.notes for said in _CALLED.finditer(note)]
         callers = [places.of(number)[0] for number in about]
+        if not callers and _rests_on_calls(one.message):
+            owner = next((name for name, lines in definitions if one.line in lines), None)
+            callers = [cell if owner is None or owner in reached else 0]
         if cell not in (callers or [home]):
             continue
         last = max(one.end_line, one.line)

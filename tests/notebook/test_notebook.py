@@ -106,6 +106,30 @@ def test_a_definition_that_is_replaced_says_nothing_of_what_it_made(tmp_path: Pa
     assert found[5].startswith("cell 4, line 6: error: ")
 
 
+def test_what_calls_decide_waits_for_them(tmp_path: Path) -> None:
+    """A layer whose sizes are to be alike is wrong only where it is made of others."""
+    residual = (
+        "class Residual(nn.Module):\n"
+        "    def __init__(self, width, out):\n"
+        "        super().__init__()\n"
+        "        self.linear = nn.Linear(width, out)\n"
+        "    def forward(self, x):\n"
+        "        return x + self.linear(x)"
+    )
+    found = ran(
+        tmp_path,
+        residual,
+        "def build():\n    return Residual(4, 4)",
+        "net = build()\nnet(torch.zeros(2, 4)).shape",
+        "1",
+    )
+    assert found == ["", "", "torch.Size([2, 4])", "1"]
+    found = ran(tmp_path, residual, "def build():\n    return Residual(4, 5)", "net = build()", "2")
+    assert found[:2] == ["", ""]
+    assert found[2].startswith('cell 2, line 6: error: "+" can\'t broadcast')
+    assert found[3] == "2"
+
+
 def test_errors_at_run_time_stand_in_cells_too(tmp_path: Path) -> None:
     call = "scores(torch.zeros(2, 3, 3), torch.zeros(2, 3, 3))"
     _, found = ran(tmp_path, "%shapecheck off", f"@shapecheck\n{SCORES}\n{call}")
