@@ -6,6 +6,7 @@ import ast
 import builtins
 import gc
 import math
+import sys
 import weakref
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
-import shapecheck
 from shapecheck import dtypes
 from shapecheck.analysis.findings import Lines
 from shapecheck.analysis.host import Host, Options, Source, Span
@@ -230,6 +230,9 @@ def _likeness(module: str, name: str) -> int:
     short = module.rpartition(".")[2].replace("_", "").lower()
     return len(short) if name.replace("_", "").lower().startswith(short) else 0
 
+
+_OURS: Final = __name__.partition(".")[0]
+"""The package that this is in, which has been imported."""
 
 SPECIAL: Final = frozenset(
     (
@@ -472,8 +475,8 @@ class Program:
         if module is not None:
             return module.resolve(name)
         dotted = f"{base}.{name}"
-        if base == "shapecheck":
-            return Dotted(dotted) if name in dir(shapecheck) else NOTHING
+        if base == _OURS:
+            return Dotted(dotted) if name in dir(sys.modules[_OURS]) else NOTHING
         known = self.table.signature(dotted) or self.table.lookup_class(dotted)
         return Dotted(dotted) if known is not None else NOTHING
 

@@ -37,7 +37,7 @@ from shapecheck.runtime.naming.size_expressions import (
     is_rounding,
     returning,
 )
-from shapecheck.runtime.source import is_users, users_frame
+from shapecheck.runtime.source import is_ours, is_users, users_frame
 from shapecheck.shapes import Run
 from shapecheck.shapes import Tensor as Known
 
@@ -825,6 +825,19 @@ def is_by_number(func: Any, args: tuple[Any, ...]) -> bool:
     if func in JOINING:
         return bool(args) and isinstance(args[0], list | tuple) and len(args[0]) > 2
     return func in CUTTING and (func not in INDEXING or _has_bounds(args[1]))
+
+
+def leaves_a_rest(
+    caller: FrameType, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None
+) -> bool:
+    """Whether a user who takes an axis apart leaves it open how long a part is: `(-1, 2)`.
+
+    Operations by name say what the parts are.
+    """
+    if is_ours(caller.f_code):
+        return False
+    sizes = args[2] if len(args) > 2 else (kwargs or {}).get("sizes")
+    return isinstance(sizes, tuple | list) and -1 in sizes
 
 
 def _has_bounds(index: Any) -> bool:

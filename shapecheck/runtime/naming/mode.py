@@ -32,6 +32,7 @@ from shapecheck.runtime.naming.int_origins import (
     Passed,
     Readings,
     is_by_number,
+    leaves_a_rest,
     numbers,
     passed_sizes,
     tells,
@@ -129,7 +130,9 @@ class NamesMode(CallMode):
                 self.readings.note(func, sys._getframe(1), transforms.known(args[0], frame.table))
                 outcome = _READ
             else:
-                if (frame.read and func in GIVEN) or func in SPLITTING:
+                if (frame.read and func in GIVEN) or (
+                    func in SPLITTING and leaves_a_rest(sys._getframe(1), args, kwargs)
+                ):
                     passed = self.readings.at(func, sys._getframe(1), frame)
                 key = key_of(func, args, kwargs or {}, frame, passed)
                 outcome = False if key is None else _cache.get(key, _NEW)
