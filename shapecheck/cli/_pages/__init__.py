@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import os
+from base64 import b64encode
 from pathlib import Path
 
 from shapecheck.codemod.project.replacing import replace
@@ -23,13 +25,21 @@ def save(path: Path, text: str) -> None:
 
 
 def page(title: str, body: str, script: str | None = None) -> str:
-    """Return a whole HTML page; `script` is the name of a file beside this one."""
+    """Return a whole HTML page; `script` is the name of a file beside this one.
+
+    It runs that script and no other, and asks for nothing, whatever is in its body.
+    """
     style = (_HERE / "style.css").read_text("utf-8")
-    run = ""
+    run, allowed = "", "'none'"
     if script is not None:
-        run = f"<script>\n{(_HERE / script).read_text('utf-8')}</script>\n"
+        code = f"\n{(_HERE / script).read_text('utf-8')}"
+        run = f"<script>{code}</script>\n"
+        digest = b64encode(hashlib.sha256(code.encode()).digest()).decode("ascii")
+        allowed = f"'sha256-{digest}'"
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{html.escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n{body}\n"
