@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gc
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fuzz.judging import said
+from fuzz.judging import Diagnostic, said
 from repository import ROOT
 
 from shapecheck import spec
@@ -19,8 +18,31 @@ from shapecheck.codemod.propose.proposals import Settings
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from pathological import HEAD, PROGRAMS  # type: ignore[import-not-found]
 
-SECONDS = 10.0
-"""Of a processor: as many as any file may take, whatever it holds."""
+MOST_CALLS = 4_000_000
+"""As many take a second or two."""
+
+
+class _TooManyError(BaseException):
+    """Ends what doesn't end by itself; no `except Exception` on the way keeps it."""
+
+
+def calls(work: Callable[[], object]) -> int:
+    """Return how many calls something takes, Python's own functions included: no clock goes."""
+    count = 0
+
+    def counted(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        if event in ("call", "c_call"):
+            count += 1
+            if count > MOST_CALLS:
+                raise _TooManyError
+
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
 
 
 @pytest.fixture(autouse=True)
@@ -35,40 +57,35 @@ def deep() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("name", "size"),
     [
-        ("sizes that double their states", 250),
-        ("tensors that double their states", 250),
-        ("diamonds", 60),
-        ("inheritance", 100),
-        ("stars", 200),
-        ("shapes, unpacked", 500),
-        ("layers", 500),
-        ("linked lists", 200),
-        ("assertions", 200),
-        ("a long annotation", 5000),
+        ("sizes that double their states", 100),
+        ("tensors that double their states", 100),
+        ("diamonds", 40),
+        ("inheritance", 60),
+        ("stars", 150),
+        ("shapes, unpacked", 250),
+        ("layers", 250),
+        ("linked lists", 120),
+        ("assertions", 80),
+        ("a long annotation", 4000),
         ("a long number", 8000),
         ("products of sums", 24),
         ("huge values", 110),
-        ("towers of powers", 50),
+        ("towers of powers", 30),
         ("dimensions", 200),
     ],
 )
 def test_the_analysis_ends(name: str, size: int) -> None:
     """It says what it knows, and no error of its own."""
-    text = PROGRAMS[name][0](size)
-    said("")
-    start = time.process_time()
-    found = said(text)
-    assert time.process_time() - start < SECONDS
+    text, found = PROGRAMS[name][0](size), list[Diagnostic]()
+    assert calls(lambda: found.extend(said(text))) < MOST_CALLS
     assert not [one for one in found if "internal error" in one.message]
 
 
-@pytest.mark.parametrize(("name", "size"), [("comments", 20_000), ("a long text", 50_000)])
+@pytest.mark.parametrize(("name", "size"), [("comments", 10_000), ("a long text", 50_000)])
 def test_annotate_ends(name: str, size: int, tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text(PROGRAMS[name][0](size), "utf-8")
-    start = time.process_time()
-    annotate_files([path], Settings())
-    assert time.process_time() - start < SECONDS
+    assert calls(lambda: annotate_files([path], Settings())) < MOST_CALLS
 
 
 def test_a_dimension_has_so_many_operators() -> None:
