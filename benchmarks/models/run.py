@@ -40,7 +40,8 @@ from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
 import shapecheck
-from shapecheck.runtime.tracing.model import OpRecord, TensorRecord, Trace
+from shapecheck.runtime.tracing.model import Trace
+from shapecheck.runtime.tracing.records import OpRecord, TensorRecord
 
 ROUNDS: Final = 5
 LONGEST: Final = 60.0

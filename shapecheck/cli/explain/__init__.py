@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import json
-import re
 import sys
 import textwrap
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from shapecheck.cli._commands import CommandError, Commands, add_color_option, wants_color
+from shapecheck.cli.explain.sayings import called, decided_by, gives, is_private, places, shown
 from shapecheck.extras import is_installed, needs
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from shapecheck.cli.explain.examples import Example
     from shapecheck.cli.explain.library import Thing
     from shapecheck.cli.explain.lookup import Op
-    from shapecheck.signatures import Definition, Table
+    from shapecheck.signatures import Table
 
 _DESCRIPTION: Final = """\
 Tells what shapecheck knows of an op or a module of torch, einops or another library: its
@@ -39,7 +37,6 @@ _EXAMPLES: Final = """\
 
 the exit code is 0, or 1 where nothing is known of the name.
 """
-_FOLLOWED: Final = "without a signature: its result follows from what it is given"
 _MOST_OTHERS: Final = 8
 _WIDTH: Final = 98
 
@@ -120,11 +117,6 @@ def _public(table: Table) -> list[str]:
     return sorted(names)
 
 
-def is_private(name: str) -> bool:
-    """Whether a dotted name is one that its library keeps for itself."""
-    return any(part.startswith("_") for part in name.split(".")) and "__getitem__" not in name
-
-
 def _list(table: Table, part: str) -> int:
     names = [name for name in _public(table) if part in name]
     sys.stdout.writelines(f"{name}\n" for name in names)
@@ -200,14 +192,6 @@ def _lines_of(thing: Thing) -> Iterator[Text]:
     yield from _all_of(examples)
 
 
-def gives(thing: Thing, *, has_examples: bool) -> str:
-    """Return in words what a call of something without a signature gives."""
-    from shapecheck.analysis import follows
-
-    is_followed = has_examples or (follows(thing.name) and not thing.is_shapeless)
-    return _FOLLOWED if is_followed else thing.gives
-
-
 def _lines(table: Table, found: list[Op]) -> Iterator[Text]:
     from rich.text import Text
 
@@ -274,51 +258,6 @@ def _wrapped(text: str) -> list[str]:
             parts.append(f"    {rest[start:at].strip()},")
             start = at + 1
     return [text]
-
-
-def called(text: str, op: Op) -> str:
-    """Return a signature by the name that is asked for: one line may speak of many ops."""
-    name = op.name.rpartition(".")[2]
-    return text if op.is_class else re.sub(r"^def \w+", f"def {name}", text)
-
-
-def decided_by(rule: str) -> list[str]:
-    """Say which function in Python decides, and what it says of itself."""
-    from shapecheck.ops import RULES
-
-    function = RULES[rule]
-    file = function.__module__.replace(".", "/") + ".py"
-    source = ast.parse((Path(__file__).parents[3] / file).read_text(encoding="utf-8"))
-    says = (
-        ast.get_docstring(node) or ""  # a function that is compiled has none by itself
-        for node in source.body
-        if isinstance(node, ast.FunctionDef) and node.name == function.__name__
-    )
-    return [
-        f"decided in Python, by {function.__name__} in {file}:",
-        *filter(None, next(says, "").splitlines()),
-    ]
-
-
-def places(definitions: Sequence[Definition]) -> list[str]:
-    """Return where signatures stand, as people find them: of each file the first line."""
-    lines: dict[Path, int] = {}
-    for definition in definitions:
-        lines[definition.path] = min(definition.line, lines.get(definition.path, definition.line))
-    return [f"{shown(path).as_posix()}:{line}" for path, line in lines.items()]
-
-
-def shown(path: Path) -> Path:
-    """Return a path as its reader knows it: from the library's folder, or from the current one."""
-    from shapecheck.signatures import shipped
-
-    if path.is_relative_to(shipped()):
-        return "stubs" / path.relative_to(shipped())
-    parts = path.parts
-    if "site-packages" in parts:
-        return Path(*parts[parts.index("site-packages") + 1 :])
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _all_of(examples: list[Example]) -> Iterator[Text]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shapecheck.cli.explain import called, decided_by, gives, is_private, lookup, places, shown
+from shapecheck.cli.explain import lookup
 from shapecheck.cli.explain.examples import Example, examples_of, followed
 from shapecheck.cli.explain.forms import forms_in, rules_in
 from shapecheck.cli.explain.library import Thing, look_up
 from shapecheck.cli.explain.lookup import Op, siblings
+from shapecheck.cli.explain.sayings import called, decided_by, gives, is_private, places, shown
 
 if TYPE_CHECKING:
     from shapecheck.signatures import Table

@@ -13,7 +13,8 @@ from rich.text import Text
 
 from shapecheck.cli._commands import CommandError
 from shapecheck.cli._console import console_on
-from shapecheck.runtime.tracing.model import Trace, memory_text
+from shapecheck.runtime.tracing.model import Trace
+from shapecheck.runtime.tracing.records import memory_text
 
 
 @dataclass(frozen=True, slots=True)

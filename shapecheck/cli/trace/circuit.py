@@ -9,7 +9,8 @@ from typing import Final
 
 from shapecheck.cli.trace.wiring import Chip, Circuit, Wire, circuit_of
 from shapecheck.markup import escaped
-from shapecheck.runtime.tracing.model import OpRecord, TensorRecord, Trace, memory_text
+from shapecheck.runtime.tracing.model import Trace
+from shapecheck.runtime.tracing.records import OpRecord, TensorRecord, memory_text
 
 _PITCH: Final = 5
 _CHIP: Final = 300

@@ -6,7 +6,8 @@ from shapecheck.cli._pages import page
 from shapecheck.cli.trace.circuit import STYLE, draw
 from shapecheck.markup import escaped
 from shapecheck.runtime.tracing.markup import loose_error, tree
-from shapecheck.runtime.tracing.model import Trace, memory_text
+from shapecheck.runtime.tracing.model import Trace
+from shapecheck.runtime.tracing.records import memory_text
 from shapecheck.runtime.tracing.rows import rows_of
 
 
@@ -22,6 +23,6 @@ def trace_page(trace: Trace, depth: int | None = None) -> str:
         "<main><h2>How the dimensions flow</h2>\n"
         f'<div class="drawing" tabindex="0" role="region" aria-label="drawing">{draw(trace, depth)}'
         f'</div>\n<h2>All calls</h2>\n<div class="tree">{tree(rows_of(trace))}'
-        f"{loose_error(trace)}</div></main>",
+        f"{loose_error(trace, trace.error)}</div></main>",
         style=STYLE,
     )

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from shapecheck.cli._console import console_on
 from shapecheck.runtime.tracing.markup import line_text
-from shapecheck.runtime.tracing.model import OpRecord, Trace, memory_text
+from shapecheck.runtime.tracing.model import Trace
+from shapecheck.runtime.tracing.records import OpRecord, memory_text
 from shapecheck.runtime.tracing.rows import Row, rows_of
 
 _WIDE: Final = 1000

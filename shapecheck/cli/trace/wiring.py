@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from shapecheck.runtime.tracing.model import OpRecord, TensorRecord, Trace
+from shapecheck.runtime.tracing.model import Trace
+from shapecheck.runtime.tracing.records import OpRecord, TensorRecord
 from shapecheck.runtime.tracing.rows import Row, leaves_of, rows_of
 
 MOST_CHIPS: Final = 80

@@ -1,7 +1,7 @@
 """`trace`: which ops and modules a program runs, with shapes and names.
 
-`recorder` watches it run, `model` is what is written down: a `Trace` of `ModuleRecord`, `OpRecord`
-and `TensorRecord`, which `shapecheck trace` shows.
+`recorder` watches it run, `records` are what is written down, of a `Trace` in `model`, which
+`rows` and `markup` show, in notebooks and to `shapecheck trace`.
 
-Imports `decorate`, so that names are carried, and rooms below; `model` imports none.
+Imports `decorate`, so that names are carried, and rooms below; `records` imports none.
 """

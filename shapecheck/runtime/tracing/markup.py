@@ -8,7 +8,7 @@ from typing import Final
 
 from shapecheck.markup import escaped
 from shapecheck.runtime.cells import cell_of
-from shapecheck.runtime.tracing.model import Trace, memory_text
+from shapecheck.runtime.tracing.records import ModuleRecord, memory_text
 from shapecheck.runtime.tracing.rows import Row, rows_of
 
 _STYLE: Final = (
@@ -31,7 +31,7 @@ _STYLE: Final = (
 )
 
 
-def figures(trace: Trace) -> str:
+def figures(trace: ModuleRecord) -> str:
     """Return in words how much there is in a trace."""
     ops = sum(1 for _ in trace.ops())
     return (
@@ -40,20 +40,20 @@ def figures(trace: Trace) -> str:
     )
 
 
-def notebook_output(trace: Trace) -> str:
-    """Return what a notebook shows of a trace."""
+def notebook_output(trace: ModuleRecord, error: str) -> str:
+    """Return what a notebook shows of a trace, and of the error that ended it."""
     return (
         f'<div class="shapecheck-trace"><style>{_STYLE}</style>'
         f"<p><b>{escaped(trace.kind)}</b> {figures(trace)}</p>{tree(rows_of(trace))}"
-        f"{loose_error(trace)}</div>"
+        f"{loose_error(trace, error)}</div>"
     )
 
 
-def loose_error(trace: Trace) -> str:
-    """Return what ended a trace where no op did, as an element below the tree."""
-    if not trace.error or any(op.error for op in trace.ops()):
+def loose_error(trace: ModuleRecord, error: str) -> str:
+    """Return the error that ended a trace where no op did, as an element below the tree."""
+    if not error or any(op.error for op in trace.ops()):
         return ""
-    return f'<pre class="said">{escaped(trace.error)}</pre>'
+    return f'<pre class="said">{escaped(error)}</pre>'
 
 
 def tree(rows: Sequence[Row]) -> str:

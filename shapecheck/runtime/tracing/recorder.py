@@ -34,7 +34,8 @@ from shapecheck.runtime.naming.call_names import state
 from shapecheck.runtime.naming.mode import thread_mode
 from shapecheck.runtime.naming.records import sizes_of
 from shapecheck.runtime.source import is_users
-from shapecheck.runtime.tracing.model import ModuleRecord, OpRecord, TensorRecord, Trace
+from shapecheck.runtime.tracing.model import Trace
+from shapecheck.runtime.tracing.records import ModuleRecord, OpRecord, TensorRecord
 
 P = ParamSpec("P")
 _is_ours: Final = lies_in(str(Path(__file__).parents[2]))

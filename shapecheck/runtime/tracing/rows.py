@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, count, groupby, takewhile
 from typing import Final
 
-from shapecheck.runtime.tracing.model import ModuleRecord, OpRecord, TensorRecord, Trace
+from shapecheck.runtime.tracing.records import ModuleRecord, OpRecord, TensorRecord
 
 _LONGEST_PERIOD: Final = 32
 _WORD: Final = re.compile(r"[^\W\d]\w*")
@@ -114,7 +114,7 @@ class Row:
         return self.record.allocated
 
 
-def rows_of(trace: Trace, depth: int | None = None) -> list[Row]:
+def rows_of(trace: ModuleRecord, depth: int | None = None) -> list[Row]:
     """Return the calls in what was traced.
 
     A module with one op isn't opened, nor one that lies deeper than `depth`. Of calls that do the
@@ -133,7 +133,7 @@ class Names:
     called, the names count that stand most often in the trace.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: ModuleRecord) -> None:
         often: Counter[str] = Counter()
         called: dict[int, list[TensorRecord]] = {}
         made: dict[int, TensorRecord] = {}
@@ -164,7 +164,7 @@ class Names:
         return self._spelled.get(found[0], found[0])
 
 
-def _spellings(trace: Trace, often: Mapping[str, int]) -> dict[str, str]:
+def _spellings(trace: ModuleRecord, often: Mapping[str, int]) -> dict[str, str]:
     """Return how names are spelled where several mean the same dimension.
 
     They do if they differ in case only (`b` and `B`), or if a tensor has both, as it goes from

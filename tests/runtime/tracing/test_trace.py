@@ -14,7 +14,7 @@ from repository import ROOT
 from torch import Tensor, nn
 
 from shapecheck import Float, ShapeError, dims_of, named, shapecheck, trace
-from shapecheck.runtime.tracing.model import ModuleRecord, OpRecord, memory_text
+from shapecheck.runtime.tracing.records import ModuleRecord, OpRecord, memory_text
 
 
 class Head(nn.Module):
