@@ -57,6 +57,6 @@ def _minding(method: Callable[..., Any], names: frozenset[str]) -> Callable[...,
             refuse_as(refused)
         return method(self, *args, **kwargs)
 
-    assert isinstance(called, FunctionType)
-    called.__code__ = called.__code__.replace(co_name=method.__name__)
-    return called
+    function = cast("FunctionType", called)
+    function.__code__ = function.__code__.replace(co_name=method.__name__)
+    return function

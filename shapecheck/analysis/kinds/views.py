@@ -136,7 +136,8 @@ class ViewKind(Kind[ByName]):
             ]
         found = apply(frame, signature, values, call.kwargs, site)
         if call.name == "mask_to":
-            return ByName(call.held.tensor, frozenset(found)) if are(found, str) else UNKNOWN
+            names = found if isinstance(found, tuple) else None
+            return ByName(call.held.tensor, frozenset(names)) if are(names, str) else UNKNOWN
         return view_of(frame, found, call.held.hidden)
 
     def _is_hidden(
