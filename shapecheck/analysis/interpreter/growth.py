@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Array, ByName
