@@ -57,6 +57,6 @@ def _minding(method: Callable[..., Any], names: frozenset[str]) -> Callable[...,
             refuse_as(refused)
         return method(self, *args, **kwargs)
 
-    function = cast("FunctionType", called)
-    function.__code__ = function.__code__.replace(co_name=method.__name__)
-    return function
+    made: Any = called
+    made.__code__ = made.__code__.replace(co_name=method.__name__)  # what messages call it by
+    return called

@@ -136,8 +136,9 @@ class ViewKind(Kind[ByName]):
             ]
         found = apply(frame, signature, values, call.kwargs, site)
         if call.name == "mask_to":
-            names = found if isinstance(found, tuple) else None
-            return ByName(call.held.tensor, frozenset(names)) if are(names, str) else UNKNOWN
+            if not isinstance(found, tuple) or not are(found, str):
+                return UNKNOWN
+            return ByName(call.held.tensor, frozenset(found))
         return view_of(frame, found, call.held.hidden)
 
     def _is_hidden(

@@ -495,7 +495,7 @@ class Readings:
         caller = _behind_modes(caller)
         if is_of_einops(caller.f_code):
             return self._at_recipe(caller, frame) or self.packings.at(caller, frame)
-        always = func in _BY_NUMBERS
+        always = func in _BY_NUMBERS and not (func in SPLITTING and is_ours(caller.f_code))
         place = self._place(caller, always)
         return None if place is None else self._passed(place, caller, frame, always)
 
