@@ -5,6 +5,7 @@ from __future__ import annotations
 import tokenize
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 from rich.cells import cell_len
@@ -42,6 +43,8 @@ class Marked:
 @lru_cache(maxsize=64)
 def lines_of(path: str) -> tuple[str, ...]:
     """Return the lines of a file as Python decodes them; none where it can't be read."""
+    if not Path(path).is_file():  # a pipe waits for ever
+        return ()
     try:
         with tokenize.open(path) as file:
             return tuple(file.read().split("\n"))

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
+from itertools import islice
 from operator import add, sub
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -224,6 +225,10 @@ def fingerprint(options: Options) -> str:
     return found.hexdigest()
 
 
+_MOST_SIGNATURES: Final = 10_000
+"""A folder of more files is refused where signatures are read."""
+
+
 def _files_of_verdicts(options: Options) -> Iterator[str]:
     package = Path(__file__).parents[1]
     for child in sorted(one.name for one in package.iterdir()):
@@ -232,8 +237,8 @@ def _files_of_verdicts(options: Options) -> Iterator[str]:
     # Signature files: inside an installed package, beside a checked-out one.
     if (package.parent / "pyproject.toml").is_file():
         yield from _sources(f"{package.parent}/stubs")
-    for folder in options.stubs:
-        yield from _sources(folder)
+    for folder in options.stubs:  # in which there may be anything
+        yield from islice(filter(os.path.isfile, _sources(folder)), _MOST_SIGNATURES)
 
 
 def _sources(path: str) -> Iterator[str]:

@@ -161,7 +161,7 @@ def _find(remarks: list[str]) -> _File | None:
 
 def _parse(path: str, remarks: list[str]) -> _File | None:
     """Return a file that is there, can be read, and is about mypy; None for any other."""
-    if not Path(path).exists():
+    if not Path(path).is_file():
         return None
     try:
         sections = _toml(path) if path.lower().endswith(".toml") else _ini(path)
