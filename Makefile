@@ -25,7 +25,7 @@ TESTS_SANITIZED := $(addprefix tests/,runtime named first_class systems mixups/t
 ON_A_DEVICE := $(addprefix tests/,runtime named first_class systems mixups ops/patterns)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled sanitized wheels torches conformance agreement originals bench soak corpus libraries same messages docs settings structure mutants fuzz edits planted annotated models posted vsix clean
+.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled sanitized wheels torches conformance agreement originals bench soak corpus libraries same messages docs settings structure mutants fuzz interrupted edits planted annotated models posted vsix clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -139,6 +139,9 @@ mutants: $(INSTALLED) ## Break the examples in one place at a time, and count wh
 
 fuzz: $(INSTALLED) ## Draw new programs, and look for what the tool can't stand (FUZZ_ARGS="--help")
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(FUZZ_ARGS)
+
+interrupted: $(INSTALLED) ## Kill what writes files at random moments, and count what is lost (INTERRUPTED_ARGS="--help")
+	$(BIN)/python benchmarks/interrupted.py $(INTERRUPTED_ARGS)
 
 edits: $(INSTALLED) ## Draw edits, and compare the daemon, warm and cold runs after each (EDITS_ARGS="--help")
 	PYTHONPATH=benchmarks $(BIN)/python -m edits $(EDITS_ARGS)

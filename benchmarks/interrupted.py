@@ -1,6 +1,6 @@
 """What is lost where a command that writes files is killed, finds no room, or runs twice at once.
 
-    python benchmarks/interrupted.py [--times 200] [--seed 0] [--only NAME]
+    make interrupted INTERRUPTED_ARGS="[--times 200] [--seed 0] [--only NAME]"
 
 `killed`: SIGKILL to the command and all its processes at a random moment, every other time within
 the part of the run in which it writes. `full`: no file may become longer than a random number of
