@@ -442,16 +442,6 @@ def test_links_out_of_what_is_named_are_left_alone(
     assert "Shaped" in outside.read_text()
 
 
-def test_another_name_of_a_file_keeps_what_it_had(folder: Path) -> None:
-    """Nobody knows where hard links of a file are, and who reads them."""
-    (folder / "project").mkdir()
-    (folder / "project" / "m.py").write_text(PLAIN)
-    (folder / "backup.py").hardlink_to(folder / "project" / "m.py")
-    assert main(["annotate", "--write", "project"]) == 0
-    assert "Shaped" in (folder / "project" / "m.py").read_text()
-    assert (folder / "backup.py").read_text() == PLAIN
-
-
 STUB: Final = "from torch import Tensor\ndef h(x: {}) -> {}: ...\n"
 REFUSED: Final = {
     STUB.format("Foo", "?"): "2: not Python: ",

@@ -101,7 +101,7 @@ def run(options: Namespace) -> int:
     elif options.output == "json":
         json.dump(trace.as_dict(), sys.stdout, indent=2)
         sys.stdout.write("\n")
-    else:
+    elif error is None or next(trace.ops(), None) is not None:
         from shapecheck.cli.trace.text import print_tree
 
         color = wants_color(sys.stdout, options.color)
