@@ -140,7 +140,7 @@ class _Escape:
         if content is None or (value, node) in self.seen:
             return
         self.seen.add((value, node))
-        stored, mentioned = _attributes_in(node)
+        stored, mentioned = stored_attributes(node), _mentioned_in(node)
         for name in sorted(mentioned):
             method = find_method(content.cls, name)
             if method is not None:
@@ -169,16 +169,20 @@ _OF_KIND: Final[dict[type, Callable[..., None]]] = {
 
 
 @kept_by_node(1024)
-def _attributes_in(node: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the attributes that a piece of source assigns, and those that it mentions."""
-    stored: set[str] = set()
-    mentioned: set[str] = set()
-    for one in nodes_of(ast.Attribute, node):
-        mentioned.add(one.attr)
-        match one.ctx:
-            case ast.Store() | ast.Del():
-                stored.add(one.attr)
-    return frozenset(stored | set_by_name(node)), frozenset(mentioned)
+def stored_attributes(node: ast.AST) -> frozenset[str]:
+    """Return the attributes that a piece of source assigns, or takes away."""
+    stored = {
+        one.attr
+        for one in nodes_of(ast.Attribute, node)
+        if isinstance(one.ctx, (ast.Store, ast.Del))
+    }
+    return frozenset(stored | set_by_name(node))
+
+
+@kept_by_node(1024)
+def _mentioned_in(node: ast.AST) -> frozenset[str]:
+    """Return the attributes that a piece of source mentions."""
+    return frozenset(one.attr for one in nodes_of(ast.Attribute, node))
 
 
 @kept_by_node(1024)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations
-from shapecheck.analysis.annotations.class_fields import Field
+from shapecheck.analysis.annotations.class_fields import HOOKS, Field
 from shapecheck.analysis.annotations.classes import (
     constructor,
     defaults,
+    find_method,
     instance_fields,
     is_dataclass,
     is_tensor_dict,
@@ -25,11 +27,13 @@ from shapecheck.analysis.annotations.construction import (
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import body, fitting, functions, registry
 from shapecheck.analysis.interpreter.calls import call_back
+from shapecheck.analysis.interpreter.escaping import stored_attributes
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import attribute
 from shapecheck.analysis.interpreter.registry import MethodCall
 from shapecheck.analysis.program.declared import Declared, FieldsDecl, TensorDecl
 from shapecheck.analysis.program.model import Class, Function, Value
+from shapecheck.analysis.program.syntax import nodes_of
 from shapecheck.analysis.values.model import (
     Argument,
     Arguments,
@@ -174,11 +178,33 @@ def check_assigned(frame: Frame, cls: Class, name: str, value: Value, node: ast.
         return
     matcher = Matcher(frame.state.facts)
     found = fitting.check(frame, declared, value, matcher)
-    if found[0] is not None:
+    if found[0] is not None and _is_settled(frame, cls, name, node):
         subject = f'field "{name}" of "{cls.name}"'
         subject, text = fitting.spoken(frame, value, subject, None)
         blame = Blame("unfit", "field", cls.name, name)
         frame.error(node, fitting.message(frame, subject, found, matcher, text, blame))
+
+
+_MAKING: Final = frozenset(("__init__", "__new__", "__setstate__", "setup", *HOOKS))
+
+
+def _is_settled(frame: Frame, cls: Class, name: str, node: ast.expr) -> bool:
+    """Whether an attribute stays what it is assigned: what makes an object may go on to change it.
+
+    So may another assignment in the function, a method that it calls after this one, or who calls.
+    """
+    if frame.function is None:
+        return True
+    if frame.depth or frame.function.name in _MAKING:
+        return False
+    for one in nodes_of(ast.Attribute, frame.function.node):
+        if one.lineno > node.lineno:
+            if one.attr == name and isinstance(one.ctx, ast.Store):
+                return False
+            method = find_method(cls, one.attr)
+            if method is not None and name in stored_attributes(method.node):
+                return False
+    return True
 
 
 def run_hook(
