@@ -43,6 +43,7 @@ LAYERS = {
                 "dims",
                 "dtypes",
                 "extras",
+                "ipython",
                 "config",
                 "distributed",
                 "machine",
@@ -116,7 +117,7 @@ ROOMS = {
         "study",
     ),
     "runtime": (
-        "cells internals folders",
+        "internals folders",
         "errors settings",
         "source",
         "annotations",
@@ -150,7 +151,7 @@ ROOMS = {
         "actions completion hover inlay_hints navigation",
         "server",
     ),
-    "notebook": ("cells checker", "past asking shown", "extension"),
+    "notebook": ("cells questions", "checker past asking shown", "extension"),
     "record": ("rows ranks files", "store", "watch", "hook", "script site"),
 }
 LEVEL_OF = {

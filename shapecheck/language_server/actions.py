@@ -21,10 +21,11 @@ from shapecheck.analysis import Span
 from shapecheck.analysis.program.syntax import is_def, parsed_expression
 from shapecheck.language_server.diagnostics import SOURCE
 from shapecheck.language_server.documents import Text, split
-from shapecheck.language_server.programs import parsed_text, span_of
+from shapecheck.language_server.programs import span_of
 from shapecheck.language_server.workspace import View
 from shapecheck.project.comments import ignores
 from shapecheck.project.findings import Finding
+from shapecheck.project.trees import parsed_text
 
 _PROPOSED: Final = re.compile(r'^"(?P<edit>.+)"(?: as (?P<role>[\w ]+))? would (?:give .*|fit)$')
 _IGNORED: Final = re.compile(r"#\s*type:\s*ignore\[(?P<codes>[^\]]*)\]")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +22,7 @@ from shapecheck.project.parsing import mistakes
 from shapecheck.project.reading import Reader
 from shapecheck.project.targets import TargetError
 from shapecheck.project.tasks import Task, Tasks, checked
+from shapecheck.project.trees import parsed_text
 from shapecheck.signatures import StubError
 
 CONFIGURATION: Final = ("pyproject.toml", "mypy.ini", ".mypy.ini", "setup.cfg")
@@ -332,13 +332,3 @@ def span_of(finding: Finding) -> Span:
 
 def _is_python(text: str) -> bool:
     return parsed_text(text) is not None
-
-
-def parsed_text(text: str) -> ast.Module | None:
-    """Return the tree of a text; None where it isn't Python."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None

@@ -16,10 +16,11 @@ from shapecheck.analysis import Look, Span
 from shapecheck.language_server.annotation_texts import DimensionTexts, texts_in
 from shapecheck.language_server.diagnostics import diagnostic
 from shapecheck.language_server.documents import Text
-from shapecheck.language_server.programs import Program, Programs, parsed_text
+from shapecheck.language_server.programs import Program, Programs
 from shapecheck.language_server.settings import WORKSPACE, ServerSettings
 from shapecheck.language_server.shifts import Shift
 from shapecheck.project.findings import Finding
+from shapecheck.project.trees import parsed_text
 
 _HERE: Final = Path.cwd()  # who works on a program is in its folder meanwhile
 

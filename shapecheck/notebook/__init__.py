@@ -2,9 +2,9 @@
 
 `cells` makes plain Python of what a cell holds besides, `past` has what the cells so far have done,
 as the text of one module. A process of its own checks that: `checker` is what it does, `asking`
-how it is asked. `shown` is what a person sees of the findings, and `extension` joins all that to
-IPython, which only it imports. Nothing here stops a cell or changes what it does, but where a
-person asks for cells with an error to be held back.
+how it is asked, `questions` what the two say to each other. `shown` is what a person sees of the
+findings, and `extension` joins all that to IPython, which only it imports. Nothing here stops a
+cell or changes what it does, but where a person asks for cells with an error to be held back.
 """
 
 from __future__ import annotations

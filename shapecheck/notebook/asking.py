@@ -11,7 +11,7 @@ import weakref
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from shapecheck.notebook.checker import PROGRAM, Answer, Question
+from shapecheck.notebook.questions import PROGRAM, Answer, Question
 
 _ENDED: Final = Answer(problem="the process that checks cells has ended; %shapecheck on starts it")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
+
+from shapecheck.project.trees import parsed_text
 
 _RUN_THEIR_BODY: Final = ("time", "capture", "prun")
 """The magics that run what follows them where the notebook's own names are."""
@@ -26,7 +27,7 @@ def plain(transformed: str, transform: Callable[[str], str]) -> Cell | None:
     Magics are calls there. One that runs its own text gives way to that text, which `transform`
     transforms.
     """
-    tree = parsed(transformed)
+    tree = parsed_text(transformed)
     if tree is None:
         return None
     if len(tree.body) == 1:
@@ -38,21 +39,11 @@ def plain(transformed: str, transform: Callable[[str], str]) -> Cell | None:
     is_as_run = True
     for statement in tree.body:
         timed = _timed(statement)
-        if timed is not None and parsed(timed) is not None:
+        if timed is not None and parsed_text(timed) is not None:
             lines[statement.lineno - 1] = timed
             is_as_run = False
     text = "\n".join(lines)
-    return None if parsed(text) is None else Cell(text, is_as_run)
-
-
-def parsed(text: str) -> ast.Module | None:
-    """Return the tree of a text; None where it isn't Python."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
+    return None if parsed_text(text) is None else Cell(text, is_as_run)
 
 
 def _body_of_magic(statement: ast.stmt) -> str | None:

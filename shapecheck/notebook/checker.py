@@ -10,41 +10,14 @@ import contextlib
 import os
 import pickle
 import sys
-from dataclasses import dataclass
-from typing import IO, Final
+from typing import IO
 
 from shapecheck import config
+from shapecheck.notebook.questions import MODULE, Answer, Question
 from shapecheck.project.buffers import Buffer
 from shapecheck.project.checking import many_objects
-from shapecheck.project.findings import Finding
 from shapecheck.project.targets import TargetError
 from shapecheck.signatures import StubError
-
-MODULE: Final = "__notebook__"
-"""The name of the module that the cells are, in the folder where the notebook runs."""
-
-PROGRAM: Final = """
-import sys
-sys.path[:] = {path!r}
-from shapecheck.notebook.checker import serve
-serve()
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """The text of a module to check, as it would lie in a folder."""
-
-    text: str
-    folder: str
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What is found in a text. `problem`: why it can't be checked."""
-
-    findings: tuple[Finding, ...] = ()
-    problem: str | None = None
 
 
 class Checker:

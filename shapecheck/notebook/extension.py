@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from IPython.core.error import InputRejected, UsageError
 
+from shapecheck.ipython import cell_of
 from shapecheck.notebook.asking import Asking
 from shapecheck.notebook.cells import Cell, plain
-from shapecheck.notebook.checker import Answer, Question
 from shapecheck.notebook.past import Past
+from shapecheck.notebook.questions import Answer, Question
 from shapecheck.notebook.shown import Panel, Places, Shown, in_cell
 from shapecheck.project.findings import FAULT
-from shapecheck.runtime.cells import cell_of
 
 _LONGEST_WAIT: Final = 2.0
 _FIRST_WAIT: Final = 6.0

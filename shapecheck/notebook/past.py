@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from shapecheck.notebook.cells import parsed
+from shapecheck.project.trees import parsed_text
 
 UNKNOWN: Final = "__unknown__"
 _Place: TypeAlias = "tuple[int, int]"
@@ -197,7 +197,7 @@ def _variables(past: list[_Piece]) -> frozenset[str]:
 
 def _pieces(number: int, text: str) -> Iterator[_Piece]:
     """Yield the lines of a cell, divided where one statement ends and another begins."""
-    tree = parsed(text)
+    tree = parsed_text(text)
     lines = text.split("\n")
     waiting: list[ast.stmt] = []
     for statement in () if tree is None else tree.body:

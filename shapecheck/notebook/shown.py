@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shapecheck.markup import escaped
-from shapecheck.notebook.cells import parsed
-from shapecheck.notebook.checker import MODULE
+from shapecheck.notebook.questions import MODULE
 from shapecheck.project.findings import Finding
+from shapecheck.project.trees import parsed_text
 
 _LINE: Final = re.compile(rf"\b(?:line |(?:[^\s\"']*/)?{MODULE}\.py:)(?P<line>\d+)\b")
 _CALLED: Final = re.compile(r"\bcalled (?:from \"[^\"]*\" )?at line (?P<line>\d+)")
@@ -37,7 +37,7 @@ def _rests_on_calls(message: str) -> bool:
 
 def _definitions(text: Sequence[str]) -> list[tuple[str, range]]:
     """Return the functions and classes of a module, with their lines."""
-    tree = parsed("\n".join(text))
+    tree = parsed_text("\n".join(text))
     return [
         (one.name, range(one.lineno, (one.end_lineno or one.lineno) + 1))
         for one in (() if tree is None else tree.body)

@@ -12,12 +12,11 @@ from pathlib import Path
 from types import BuiltinFunctionType, EllipsisType, FunctionType, MethodType
 from typing import Any, Final
 
-from shapecheck import distributed
+from shapecheck import distributed, ipython
 from shapecheck.distributed import Rank
 from shapecheck.explain import Message
 from shapecheck.markup import escaped
 from shapecheck.ops.saying import a_function, one_of_kind
-from shapecheck.runtime import cells
 from shapecheck.runtime.folders import lies_in
 
 
@@ -82,7 +81,7 @@ class ShapeError(TypeError):
 
     def _render_traceback_(self) -> list[str]:
         """Return what IPython shows of it, which asks for it by this name."""
-        return cells.traceback_lines(self, (lambda _: False) if debugging() else _is_ours)
+        return ipython.traceback_lines(self, (lambda _: False) if debugging() else _is_ours)
 
     def __reduce__(self) -> tuple[type[ShapeError], tuple[object, ...]]:
         return type(self), (self.message, self.names, self.place, self.words, self.rank)

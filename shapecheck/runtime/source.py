@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Final
 
-from shapecheck.runtime.cells import place_text
+from shapecheck.ipython import place_text
 from shapecheck.runtime.errors import LOCK, CarriedError, ShapeError, debugging, own_fault
 from shapecheck.runtime.folders import lies_in
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from shapecheck.notebook.cells import Cell, plain
@@ -39,3 +42,15 @@ def transformed(text: str) -> str:
 )
 def test_a_cell_as_plain_python(cell: str, expected: Cell | None) -> None:
     assert plain(cell, transformed) == expected
+
+
+def test_loading_it_loads_neither_torch_nor_the_analysis() -> None:
+    """`%load_ext shapecheck` answers at once: another process reads what a check needs."""
+    program = (
+        "import sys, shapecheck.notebook.extension\n"
+        "print([name for name in ('torch', 'shapecheck.analysis') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"

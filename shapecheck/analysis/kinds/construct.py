@@ -45,6 +45,7 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.blame import Blame
 from shapecheck.dims import Sym
+from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Matcher, Run, Tensor, is_vague
 
@@ -164,10 +165,7 @@ def _check_field(
     if found[0] is None or field.is_converted:
         return
     text = None if argument.node is None else frame.segment(argument.node)
-    subject = f'field "{field.name}" of "{label}"'
-    subject, text = fitting.spoken(frame, argument.value, subject, text)
-    blame = Blame("unfit", "field", label, field.name)
-    message = fitting.message(frame, subject, found, matcher, text, blame)
+    message = _unfit(frame, label, field.name, argument.value, found, matcher, text)
     frame.error(argument.node or node, message)
 
 
@@ -179,10 +177,22 @@ def check_assigned(frame: Frame, cls: Class, name: str, value: Value, node: ast.
     matcher = Matcher(frame.state.facts)
     found = fitting.check(frame, declared, value, matcher)
     if found[0] is not None and _is_settled(frame, cls, name, node):
-        subject = f'field "{name}" of "{cls.name}"'
-        subject, text = fitting.spoken(frame, value, subject, None)
-        blame = Blame("unfit", "field", cls.name, name)
-        frame.error(node, fitting.message(frame, subject, found, matcher, text, blame))
+        frame.error(node, _unfit(frame, cls.name, name, value, found, matcher, None))
+
+
+def _unfit(
+    frame: Frame,
+    owner: str,
+    name: str,
+    value: Value,
+    found: fitting.Found,
+    matcher: Matcher,
+    text: str | None,
+) -> Message:
+    """Say that a field isn't what it is declared to be; `text` is the value's source."""
+    subject, text = fitting.spoken(frame, value, f'field "{name}" of "{owner}"', text)
+    blame = Blame("unfit", "field", owner, name)
+    return fitting.message(frame, subject, found, matcher, text, blame)
 
 
 _MAKING: Final = frozenset(("__init__", "__new__", "__setstate__", "setup", *HOOKS))

@@ -16,6 +16,7 @@ from shapecheck.analysis import Seen
 from shapecheck.cli._causes import in_words
 from shapecheck.markup import escaped
 from shapecheck.project.findings import Finding
+from shapecheck.project.trees import parsed_text
 
 _INDENT: Final = re.compile(r"^[ \t]+", re.MULTILINE)
 _KINDS: Final = {tokenize.COMMENT: "c", tokenize.STRING: "q"}
@@ -70,9 +71,8 @@ def _told(text: str, starts: Sequence[int]) -> set[tuple[int, int]]:
 
     They are those that are given to a name, or that a function returns.
     """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    tree = parsed_text(text)
+    if tree is None:
         return set()
     lines = [line.encode() for line in text.split("\n")]
 

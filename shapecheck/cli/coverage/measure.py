@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import site
 import sys
@@ -30,6 +29,7 @@ from shapecheck.analysis.program.syntax import lines_of
 from shapecheck.mypy_plugin._sources import ModuleFinder, MypyFiles, SourceReader, source_root
 from shapecheck.project.comments import ignores
 from shapecheck.project.findings import Finding
+from shapecheck.project.parsing import parsed
 from shapecheck.project.reading import content_of
 from shapecheck.project.reporting import findings
 from shapecheck.project.settings import Settings
@@ -141,7 +141,7 @@ def _errors(source: Source, host: Host, options: Options) -> list[Finding]:
     """Return what is wrong in a module, and what only may be, as `check` says it."""
     said = analyze_module(source, host, options)
     comments = ignores(source.text)
-    shown = findings(said, source, ast.parse(source.text), comments, Settings().of(source.name))
+    shown = findings(said, source, parsed(source), comments, Settings().of(source.name))
     return [one for one in shown if one.is_about_shapes and one.severity != "note"]
 
 

@@ -9,10 +9,10 @@ import torch
 
 from shapecheck.dims import Composite, Dim, DimExpr, Size
 from shapecheck.dims.objects import object_of
+from shapecheck.ipython import place_text
 from shapecheck.runtime.annotations.hints import tensor_hint
 from shapecheck.runtime.boundary import other_checkers
 from shapecheck.runtime.boundary.locals import fit
-from shapecheck.runtime.cells import place_text
 from shapecheck.runtime.compiling import names_in_trace
 from shapecheck.runtime.errors import Failed
 from shapecheck.runtime.internals import DisableTorchFunction

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from shapecheck.ipython import cell_of
 from shapecheck.markup import escaped
-from shapecheck.runtime.cells import cell_of
 from shapecheck.runtime.tracing.records import ModuleRecord, memory_text
 from shapecheck.runtime.tracing.rows import Row, rows_of
 
