@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapecheck import dtypes, hints, spec
-from shapecheck.blame import OPERATION, Blame
+from shapecheck.blame import BROADCAST, OPERATION, Blame
 from shapecheck.dims import Composite, DimExpr, Kind, Size, Sym, Untold, in_order, symbol_of
 from shapecheck.dims.composites import symbols
 from shapecheck.dims.origins import StandIn
@@ -71,7 +71,8 @@ def operation(
     if retry is not None:
         fix = hints.of_operation(label, problem, operands, retry, wanted)
         notes += [] if fix is None else [fix]
-    blame = replace(OPERATION, names=_two_names(problem))
+    kind = BROADCAST if problem.broadcasts else OPERATION
+    blame = replace(kind, names=_two_names(problem))
     return Message(text, problem.code, tuple(dict.fromkeys(notes)), blame)
 
 

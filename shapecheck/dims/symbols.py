@@ -62,6 +62,11 @@ class Origin:
         return False
 
     @property
+    def is_of_mask(self) -> bool:
+        """Whether the symbol is a dimension of a mask, or a row of them."""
+        return False
+
+    @property
     def is_one_of_several(self) -> bool:
         """Whether the symbol belongs to one thing among several alike: each has another."""
         return False
@@ -232,11 +237,22 @@ class Supposed(Unknown):
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class SupposedMask(Supposed):
+    """The same of a mask, which is made to be broadcast: what it meets tells none of its sizes."""
+
+    @property
+    def is_of_mask(self) -> bool:
+        """Whether the symbol is a dimension of a mask, or a row of them."""
+        return True
+
+
 FRESH: Final = Unknown()
 LEFT_OPEN: Final = LeftOpen()
 COUNTED: Final = Counted()
 BATCHED: Final = Batched()
 SUPPOSED: Final = Supposed()
+SUPPOSED_MASK: Final = SupposedMask()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -337,9 +353,9 @@ class Sym:
         return cls.distinct("_", Kind.UNKNOWN, BATCHED)
 
     @classmethod
-    def suppose(cls, name: str) -> Sym:
+    def suppose(cls, name: str, of_mask: bool = False) -> Sym:
         """Return a new unknown that is as the program needs it: what uses it says what it is."""
-        return cls.distinct(name, Kind.UNKNOWN, SUPPOSED)
+        return cls.distinct(name, Kind.UNKNOWN, SUPPOSED_MASK if of_mask else SUPPOSED)
 
     @classmethod
     def untold(cls, tensor: Hashable) -> Sym:
@@ -389,6 +405,11 @@ class Sym:
     def supposed(self) -> bool:
         """Whether this is as the program needs it."""
         return self.origin.is_supposed
+
+    @property
+    def of_mask(self) -> bool:
+        """Whether this is supposed of a mask, which is made to be broadcast."""
+        return self.origin.is_of_mask
 
     @property
     def is_untold(self) -> bool:

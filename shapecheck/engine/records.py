@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 _MOST: Final = 1_000_000
 """No line and no column is beyond this one."""
 
-_KINDS: Final = ("operation", "unfit", "equal", "number")
+_KINDS: Final = ("operation", "broadcast", "unfit", "equal", "number")
 _PARTS: Final = (None, "parameter", "result", "yielded", "field", "local")
 
 Key: TypeAlias = tuple[str, str]

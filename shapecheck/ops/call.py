@@ -254,6 +254,7 @@ class Call:
                     "transpose",
                     "unsqueeze",
                     about=(clash.left, clash.right),
+                    broadcasts=True,
                 ) from None
         return result
 

@@ -111,7 +111,7 @@ def _reaches(facts: Facts, supposed: Sequence[Item], fixed: Sequence[Item]) -> b
     """Learn how many axes a program needs what is supposed to have; return whether that is new.
 
     A 1 aligns with an axis that is there. Coordinates, and the sizes that a module has, are those
-    of what they are combined with.
+    of what they are combined with, but for a mask.
     """
     shape = facts.shape(Shape(tuple(supposed)))
     runs = [item for item in supposed if isinstance(item, Run)]
@@ -125,6 +125,8 @@ def _reaches(facts: Facts, supposed: Sequence[Item], fixed: Sequence[Item]) -> b
         return False
     if len(fixed) > 1 and fixed[0] == 1 and missing >= 0:
         return facts.stretched(shape, count=len(fixed)) != shape
+    if runs[0].symbol.of_mask:
+        return False
     if supposed[-1] is runs[0] and fixed[0] != 1 and all(map(_is_meant, fixed)):
         return facts.stretched(shape, back=len(fixed)) != shape
     return False
@@ -142,7 +144,7 @@ def _loose(dim: DimExpr) -> bool:
 
 
 def _supposed(dim: DimExpr) -> bool:
-    return all(symbol.supposed for symbol in dims.symbols(dim))
+    return all(symbol.supposed and not symbol.of_mask for symbol in dims.symbols(dim))
 
 
 def _of_either(p: DimExpr, q: DimExpr) -> DimExpr:

@@ -654,6 +654,8 @@ class Facts:
             ):
                 counts_items = at == 0 and not steps_first
                 self.learn_run(symbol, (_batch_of(tensor, counts_items),))
+        if shape.least_rank > back:  # no more axes than these
+            return self.stretched(shape, count=back + 1)
         return self.shape(shape)
 
     def join(self, other: Facts) -> Facts:

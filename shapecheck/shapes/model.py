@@ -279,7 +279,8 @@ class Problem:
     `reason`: the sentence behind the colon, in terms of names and axes.
     `headline`: what was tried, `can't multiply (b n) by (m k)`; derived from the operands if empty.
     `code`: the error code. `hints`: names of edits that might help, tried before they are told.
-    `about`: the dimensions that the reason mentions, alone or in a shape.
+    `about`: the dimensions that the reason mentions, alone or in a shape. `broadcasts`: they would
+    have to be one, or one of them 1.
     """
 
     reason: str
@@ -287,6 +288,7 @@ class Problem:
     code: str = "shape"
     hints: tuple[str, ...] = ()
     about: tuple[Topic, ...] = ()
+    broadcasts: bool = False
 
 
 def mismatch(
@@ -295,6 +297,7 @@ def mismatch(
     code: str = "shape",
     *hints: str,
     about: tuple[Topic, ...] = (),
+    broadcasts: bool = False,
 ) -> Mismatch:
     """Return the exception for a problem, to be raised."""
-    return Mismatch(Problem(reason, headline, code, hints, about))
+    return Mismatch(Problem(reason, headline, code, hints, about, broadcasts))

@@ -426,6 +426,60 @@ def test_a_complaint_is_reported_and_the_function_left(
     assert '+    q: Shaped[torch.Tensor, "b t d"],  # (b, t, d)\n' in capsys.readouterr().out
 
 
+FLOWS = HEAD + (
+    "class Affine(nn.Module):\n"
+    "    def __init__(self, channels):\n"
+    "        super().__init__()\n"
+    "        self.m = nn.Parameter(torch.zeros(channels, 1))\n"
+    "        self.logs = nn.Parameter(torch.zeros(channels, 1))\n"
+    "    def forward(self, x, x_mask):\n"
+    "        y = self.m + torch.exp(self.logs) * x\n"
+    "        return y * x_mask, torch.sum(self.logs * x_mask, [1, 2])\n"
+    "class Flow(nn.Module):\n"
+    "    def __init__(self, channels, bins):\n"
+    "        super().__init__()\n"
+    "        self.half = channels // 2\n"
+    "        self.pre = nn.Conv1d(channels // 2, bins, 1)\n"
+    "        self.proj = nn.Conv1d(bins, channels // 2, 1)\n"
+    "    def forward(self, x, x_mask):\n"
+    "        x0, x1 = torch.split(x, [self.half, self.half], 1)\n"
+    "        h = self.pre(x0) * x_mask\n"
+    "        return torch.cat([x0, x1 + self.proj(h)], 1) * x_mask, torch.sum(x_mask, [1, 2])\n"
+    "class Flip(nn.Module):\n"
+    "    def forward(self, x, *args):\n"
+    "        return torch.flip(x, [1]), torch.zeros(x.size(0))\n"
+    "class Predictor(nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.flows = nn.ModuleList()\n"
+    "        self.flows.append(Affine(2))\n"
+    "        for _ in range(4):\n"
+    "            self.flows.append(Flow(2, 29))\n"
+    "            self.flows.append(Flip())\n"
+    "    def forward(self, w, x_mask):\n"
+    "        z = torch.randn(w.size(0), 2, w.size(2)) * x_mask\n"
+    "        total = 0\n"
+    "        for flow in self.flows:\n"
+    "            z, logdet = flow(z, x_mask)\n"
+    "            total += logdet\n"
+    "        return z, total\n"
+)
+
+
+def test_what_a_mask_is_multiplied_with_tells_none_of_its_sizes(tmp_path: Path) -> None:
+    found = annotated(tmp_path, FLOWS)
+    assert 'def forward(self, x: Shaped[torch.Tensor, "... channels _"], x_mask) -> ' in found
+
+
+def test_what_may_be_broadcast_is_no_possible_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(FLOWS.replace("x_mask", "valid"))
+    assert main(["annotate", "--write", "model.py"]) == 0
+    assert "possible bug" not in capsys.readouterr().err
+
+
 def test_an_error_that_was_there_before_is_no_complaint(tmp_path: Path) -> None:
     text = HEAD + (
         "def f(\n    x,  # (n, k)\n):\n    torch.ones(2, 3) @ torch.ones(2, 3)\n    return x.mT\n"

@@ -5,6 +5,7 @@
 # B x T x C            "B T C"
 # Nx3 points           "N 3"
 # (B, T) -> (B, T, C)  "B T" to "B T C"
+# (B, T) x (T, C) = (B, C)  "B T" and "T C" to "B C"
 # Float["b n d"]       "b n d"
 """
 
@@ -86,6 +87,8 @@ def comment(text: str, known: Collection[str] = ()) -> Said | None:
     if not text or len(text) > 300 or _is_code(text):
         return None
     sides = [side.strip() for side in _ARROW.split(text)]
+    if len(sides) == 1:
+        sides = _equation(text)
     if len(sides) > 1:
         return _arrow(sides) or _described(sides)
     explicit = _SHAPE_WORD.match(text) is not None or _LEAD.match(text) is not None
@@ -147,6 +150,13 @@ def _arrow(sides: list[str]) -> Said | None:
     return Said(result, tuple(one for one in inputs if one is not None))
 
 
+def _equation(text: str) -> list[str]:
+    """Return the sides of `[b, t, d] x [b, d, s] = [b, t, s]`; all as one of what is none."""
+    left, equals, right = text.rpartition("=")
+    is_one = equals and len([*groups(left)]) > 1 and len([*groups(right)]) == 1
+    return [left.strip(), right.strip()] if is_one else [text]
+
+
 def _described(sides: list[str]) -> Said | None:
     """Read `[N, 3] -> x, y, z`: one shape, and what is along its last axis."""
     first = _leading(sides[0])
@@ -163,7 +173,7 @@ def _may_follow(rest: str) -> bool:
         return False
     if re.search(r"\bor\b\s*[`'\"]*[(\[]", rest) or re.match(r"[-+*/@.\w]*[(\[=]", rest):
         return False
-    return not re.match(r"[-+*/@%=<>]", rest)
+    return not re.match(r"[-+*/@%=<>]|[xX\u00d7\u00b7]\s*[(\[]", rest)
 
 
 def _is_plain(entries: spec.Spec, inside: str, rest: str, named: bool) -> bool:
@@ -400,10 +410,11 @@ def _split(text: str) -> list[str]:
 
 def _entry(text: str) -> str | None:
     """Return one dimension in the annotation language, None where it can't be one."""
+    is_primed = text.endswith("'") and not text.startswith("'")  # t', which is no t
     text = text.strip("`'\"$ ").replace("\u00d7", "*")
     if text in ("...", "*"):
         return "..."
-    if text in ("?", "-1", "None", "_"):
+    if text in ("?", "-1", "None", "_") or (is_primed and re.fullmatch(_WORD, text)):
         return "_"
     if re.fullmatch(rf"\*{_WORD}", text) or re.fullmatch(rf"{_WORD}|\d+", text):
         return text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mypy_extensions import mypyc_attr
+
 from shapecheck.analysis.check import module as checking
 from shapecheck.analysis.check.parts import check_watched, parts_of
 from shapecheck.analysis.coverage import measure
@@ -26,6 +28,7 @@ def unread(source: Source, host: Host, options: Options) -> list[Unread]:
     return [] if module is None else looking.unread(module)
 
 
+@mypyc_attr(native_class=False)  # programs refer to their hosts weakly
 class _Apart:
     """A host of its own, so that nothing that another analysis found out is taken over."""
 

@@ -367,12 +367,13 @@ def _start(
 
     What is known of a tensor of whose shape no annotation says anything was learned.
     """
+    of_mask = "mask" in param.name.lower()
     if is_tensor:
-        found = any_tensor(param, Sym.suppose("..."))
+        found = any_tensor(param, Sym.suppose("...", of_mask))
         return OneOf((found, None)) if may_be_none and isinstance(found, Tensor) else found
     if param.kind in ("positional", "keyword"):
         every = not declarations.speaks(param.declared)
-        return opened(value, lambda: Sym.suppose("..."), every)
+        return opened(value, lambda: Sym.suppose("...", of_mask), every)
     return value
 
 

@@ -54,8 +54,9 @@ class Doubts:
     def left(self, found: Mapping[Path, Proposed], hidden: Iterable[Complaint] = ()) -> list[Doubt]:
         """Return those for which something is still not annotated in the end, one for a line.
 
-        What is inferred of a function from its own body isn't a second opinion of that. With them
-        come those that were drawn before, and are `hidden` by what was annotated elsewhere.
+        What is inferred of a function from its own body isn't a second opinion of that, and what is
+        inferred at all none of what broadcasts: a size may be 1 beside another. With them come
+        those that were drawn before, and are `hidden` by what was annotated elsewhere.
         """
         doubts: dict[tuple[Path, int], Doubt] = {}
         for complaint in hidden:
@@ -94,7 +95,7 @@ def _is_another(complaint: Complaint, place: Place, one: Proposal) -> bool:
     """Whether an annotation was said by a person, seen, or inferred from another function."""
     path, slot = place
     own = path == complaint.path and slot.function == complaint.function
-    return one.origin != "static" or not own
+    return one.origin != "static" or not (own or complaint.blame.kind == "broadcast")
 
 
 def in_words(doubt: Doubt) -> list[str]:

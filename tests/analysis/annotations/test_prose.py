@@ -26,6 +26,9 @@ PLAIN = {
     "(batch, n, vocab_size) becomes (batch, vocab_size)": "batch vocab_size",
     "(B, n, T) x (B, T, d) -> (B, n, d)": "B n d",
     "(B, nh, T, T) x (B, nh, T, hs) -> (B, nh, T, hs)": "B nh T hs",
+    "[b, t_t, d] x [b, d, t_s] = [b, t_t, t_s]": "b t_t t_s",
+    "(B, T) @ (T, C) = (B, C)": "B C",
+    "[b, t', t], [b, t, d] -> [b, d, t']": "b d _",
     "(b, num_tokens, embed_dim) --> (b, num_tokens, 3 * embed_dim)": "b num_tokens 3*embed_dim",
     "(batch, n_token, vocab_size) becomes (batch, vocab_size)": "batch vocab_size",
     "Unroll last dim: (b, n, d_out) -> (b, n, num_heads, head_dim)": "b n num_heads head_dim",
@@ -64,6 +67,8 @@ DOUBTFUL = {
     "(1, 3)": "1 3",
 }
 OTHER = [
+    "[N, 3] x [3, 3]",
+    "(b, t) = (2, 3)",
     "",
     "(left, right) tuple: how far to look",
     "(and IPv6 compatibility) implications here though",
