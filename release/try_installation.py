@@ -1,4 +1,4 @@
-"""Tries the shapecheck that is installed: `check` finds a bug, and `@shapecheck` where torch is.
+"""Tries the shapecheck that is installed: each command, and `@shapecheck` where torch is.
 
     python release/try_installation.py
 
@@ -36,17 +36,30 @@ except shapecheck.ShapeError as error:
     print(error)
 """
 FOUND: Final = '"@" can\'t multiply (b q d) by (b k d): the inner dimensions are d (axis -1) and k'
+BARE: Final = """\
+import torch
 
 
-def commands() -> dict[str, list[str]]:
-    """Return what to run, by what it is called; each has to print what is wrong."""
+def scores(q, k):
+    b, n, d = q.shape
+    c, m, d = k.shape
+    return torch.bmm(q, k.mT)
+"""
+
+
+def commands() -> dict[str, tuple[list[str], str]]:
+    """Return what to run, by what it is called, and what it has to print."""
     shapecheck = [sys.executable, "-m", "shapecheck"]
     tried = {
-        "check": [*shapecheck, "check", "program.py"],
-        "check --only-shapes": [*shapecheck, "check", "--only-shapes", "program.py"],
+        "check": ([*shapecheck, "check", "program.py"], FOUND),
+        "check --only-shapes": ([*shapecheck, "check", "--only-shapes", "program.py"], FOUND),
+        "coverage": ([*shapecheck, "coverage", "program.py"], "the error in line 7"),
+        "reveal": ([*shapecheck, "reveal", "program.py:7"], "q: (b q d) Float"),
+        "explain": ([*shapecheck, "explain", "torch.Tensor.softmax"], "stated in"),
+        "annotate": ([*shapecheck, "annotate", "bare.py"], 'k: Shaped[torch.Tensor, "'),
     }
     if find_spec("torch") is not None:
-        tried["@shapecheck"] = [sys.executable, "run.py"]
+        tried["@shapecheck"] = ([sys.executable, "run.py"], FOUND)
     return tried
 
 
@@ -73,7 +86,8 @@ def main() -> int:
         folder = Path(name)
         (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
         (folder / "run.py").write_text(PROGRAM + CALL, encoding="utf-8")
-        for called, command in commands().items():
+        (folder / "bare.py").write_text(BARE, encoding="utf-8")
+        for called, (command, printed) in commands().items():
             done = subprocess.run(
                 command,
                 cwd=folder,
@@ -82,9 +96,9 @@ def main() -> int:
                 encoding="utf-8",
                 check=False,
             )
-            is_found = FOUND in done.stdout
-            print(f"{called}: {'finds the bug' if is_found else 'fails'}")
-            if not is_found:
+            is_right = printed in done.stdout
+            print(f"{called}: {'as it should be' if is_right else 'fails'}")
+            if not is_right:
                 failed = 1
                 print(done.stdout, done.stderr, sep="\n")
     return failed
