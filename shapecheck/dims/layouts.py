@@ -61,10 +61,12 @@ def _around(terms: Terms, inner: Terms) -> Terms:
     for count, factors in terms:
         made = inner
         for factor in reversed(factors):
-            if isinstance(factor, tuple):
-                made = _around(factor, made)
-            else:
+            if not isinstance(factor, tuple):
                 made = product_of(plain(factor), made)
+            elif len(factor) > 1:
+                made = _around(factor, made)
+            else:  # see `quotient`
+                made = product_of(((1, (factor,)),), made)
         found += made if count == 1 else product_of(((count, ()),), made)
     return sum_of(found)
 
