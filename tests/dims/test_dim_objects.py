@@ -222,6 +222,7 @@ def test_what_stands_behind_each_other_has_an_order() -> None:
     assert str((b + a).dim) == "b+a"
     assert (a + b).dim != (b + a).dim
     assert compare((a + b).size, (b + a).size).relation is Relation.SAME
+    assert compare(size_of((a + b).dim), size_of((b + a).dim)).relation is Relation.SAME
     for dim in (a + b, b + a + b, a * b, a * 2, 2 * a, a * (b + 1), vocab + 1):
         assert object_of(dim.dim) == dim
         assert pickle.loads(pickle.dumps(dim.dim)) == dim.dim
