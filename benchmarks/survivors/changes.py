@@ -78,6 +78,8 @@ def _is_still(node: ast.AST) -> bool:
             return name in _LEFT_OUT
         case ast.AnnAssign(annotation=ast.Name("TypeAlias")):
             return True
+        case ast.Call(func=ast.Name("TypeVar")):
+            return True
         case ast.Raise(exc=ast.Call(func=ast.Name("AssertionError"))):
             return True
     return False
@@ -175,11 +177,15 @@ def _result(node: ast.AST, places: Places) -> Iterator[Part]:
 
 
 def _argument(node: ast.AST, places: Places) -> Iterator[Part]:
-    """Yield a call without one of its arguments that are given by name, and so have a default."""
+    """Yield a call without one of its arguments that are given by name, and so have a default.
+
+    `zip(..., strict=True)` is there for who reads it.
+    """
     if isinstance(node, ast.Call):
+        named = {places.of(one.value) for one in node.keywords if one.arg != "strict"}
         behind = sorted(map(places.of, [*node.args, *(one.value for one in node.keywords)]))
         for at, given in enumerate(behind):
-            if at and any(places.of(one.value) == given for one in node.keywords):
+            if at and given in named:
                 yield (behind[at - 1][1], given[1]), ""
 
 

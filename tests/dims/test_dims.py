@@ -41,7 +41,7 @@ from shapecheck.dims import (
     substitute,
     unknown,
 )
-from shapecheck.dims.origins import Default, OfInstance
+from shapecheck.dims.origins import Default, NamedAlike, OfInstance
 
 a, b, c, h, w, n, m = map(name, "abchwnm")
 d_model, d_ff = own("d_model"), own("d_ff")
@@ -314,6 +314,23 @@ def test_a_promise_that_a_sum_divides_holds_for_the_sum() -> None:
         assert put_in(quotient, env) == 8 // (divisor if isinstance(divisor, int) else 4)
 
 
+def test_a_promised_quotient_is_a_factor_like_others() -> None:
+    """And its divisor is that of the whole product."""
+    quotient = exact_quotient(c, h) or 0
+    for factor in (a + b, a * b, 2 * w + 1, 3):
+        assert divide(quotient * factor, factor) == quotient
+        assert exact_quotient(quotient * factor, quotient) == factor
+    assert divide(a * b + 1, a + b) is None
+    assert divide(a + b, a * a + b) is None
+
+
+def test_what_sizes_are_made_of() -> None:
+    assert [*dims.atoms_of(3)] == []
+    assert {str(atom) for atom in dims.atoms_of(2 * a * (h // 2) + 1)} == {"a", "h//2"}
+    assert {symbol.name for symbol in dims.symbols((a + h // w) ** n)} == {"a", "h", "w", "n"}
+    assert dims.terms_of(3) == {frozenset(): 3}
+
+
 def test_a_promise_that_no_integer_keeps_is_refused() -> None:
     """7 is not a multiple of 2, nor anything of 0, and a sum divides only as a polynomial."""
     assert exact_quotient(7, 2) is None
@@ -447,6 +464,10 @@ says("odd", 2 * (h // 2) + 1, h, possible, (h // 2, exact_quotient(h - 1, 2) or 
 says("even, rounded up", (h + 1) // 2, h // 2, possible)
 says("half its square", h**2 // 2, h, possible, (h, 2))
 says("divisible", c // h * h, c, possible, (c // h, exact_quotient(c, h) or 0))
+says("twice all whole pieces are more", h, 2 * n * (h // n), different)
+says("and three times", 2 * h, 4 * n * (h // n), different)
+says("once they may be all", h, n * (h // n), possible)
+says("they are less than twice", 2 * h, n * (h // n), different)
 says("a floor may be a number", h // 2, 7, possible, (h // 2, 7))
 says("or an own size", h // 2, d_model, possible, (h // 2, d_model))
 says("one case of two", h + h % 2, 7, different)
@@ -479,6 +500,15 @@ says("own sizes are no negative", d_model + d_ff, -3, different)
 says("nor with a name", h + d_model, -1, different)
 says("nor names", h + w, -3, different)
 says("a product of three may be one", a * b * c, 1, possible)
+# names of inner functions
+inner = name("a", NamedAlike(a))
+says("an inner name may be what it is called outside", inner, a, possible, (inner, a))
+says("also in a product", inner * b, a * b, possible)
+says("and in a sum", inner + b + d_model, a + b + d_model, possible)
+says("but is no other", inner, b, different)
+says("nor of another", inner * b, a * c, different)
+says("it may be a number that it is outside", inner * n, 5 * n, possible)
+says("outside it may be a number", name("x", NamedAlike(5)), 5, possible)
 # two names of which few numbers solve it
 says("rows and columns, one of each", b * (h - 3) * (w - 3), b, possible)
 says("no divisor fits", (3 * h - 1) * (3 * w - 1), 7, different)
