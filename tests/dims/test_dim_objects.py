@@ -19,6 +19,7 @@ from shapecheck.dims import (
     dims,
     joined,
     name,
+    power,
     size_of,
     substitute,
     symbols,
@@ -131,6 +132,15 @@ def test_order_is_part_of_the_identity(left: Dim, right: Dim) -> None:
     assert left.size == right.size
 
 
+def test_what_is_left_of_a_product_has_the_size_of_its_right_factor() -> None:
+    """In an axis, too, where it isn't the object."""
+    left = a * b // a
+    assert left != b
+    assert left.dim == b.dim
+    assert (left + left).dim == (2 * left).dim
+    assert size_of((left * c).dim) == (b * c).size
+
+
 def test_an_ordered_product_is_a_composite() -> None:
     """What an axis holds: `(a b)` for a product, a size for everything else."""
     assert isinstance((a * b).dim, Composite)
@@ -223,6 +233,7 @@ def test_what_stands_behind_each_other_has_an_order() -> None:
     assert (a + b).dim != (b + a).dim
     assert compare((a + b).size, (b + a).size).relation is Relation.SAME
     assert compare(size_of((a + b).dim), size_of((b + a).dim)).relation is Relation.SAME
+    assert power(size_of((2 * a).dim), 1) == (2 * a).dim != power((2 * a).size, 1)
     for dim in (a + b, b + a + b, a * b, a * 2, 2 * a, a * (b + 1), vocab + 1):
         assert object_of(dim.dim) == dim
         assert pickle.loads(pickle.dumps(dim.dim)) == dim.dim
