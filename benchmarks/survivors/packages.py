@@ -42,6 +42,7 @@ PACKAGES: Final = {
         ("shapecheck/signatures",),
         (
             "tests/signatures",
+            "tests/test_bad_input.py",
             "tests/test_adding_an_op.py",
             "tests/runtime/test_user_stubs.py",
             "tests/ops/test_create.py",

@@ -8,7 +8,7 @@ import pytest
 
 from shapecheck.dims import Dim, dims
 from shapecheck.spec import Axis, Name, SpecError, parse
-from shapecheck.spec.objects import ObjectName, is_of_objects, is_part, of_objects
+from shapecheck.spec.objects import ObjectName, in_objects, is_of_objects, is_part, of_objects
 
 a, b, c = dims("a b c")
 
@@ -75,3 +75,13 @@ def test_objects_that_are_called_alike() -> None:
         of_objects([(one + two) // 3])
     assert str(caught.value) == 'in "(n+n)//3": two dimensions in it are called alike'
     assert not is_of_objects(Name("n"))
+
+
+@pytest.mark.parametrize(
+    "text", ["{} b", "({} b)", "(b (c {}))", "min({},b) max(c,{}+1)", "-{}+2*{}**b", "#{} *{} ..."]
+)
+def test_names_are_put_in_wherever_they_stand(text: str) -> None:
+    """But for those of groups, which are no objects."""
+    before, after = (parse(text.replace("*{} .", "*a .").replace("{}", x)) for x in "ax")
+    assert in_objects(before.entries, {"a": "x"}) == after.entries
+    assert in_objects(before.entries, {"x": "y"}) == before.entries
