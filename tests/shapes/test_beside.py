@@ -312,6 +312,9 @@ def test_groups_in_annotations_that_meet_what_is_unknown() -> None:
     assert matcher.match(parse("*#b d"), Shape((Run(Sym.fresh("...")),))) is None
     assert Shape(matcher.runs["b"]).text() == "..."
     matcher = Matcher(Facts())
+    assert matcher.match(parse("*#b *c d"), Shape((Run(Sym.fresh("...")),))) is None
+    assert {*matcher.runs} == {"b"}
+    matcher = Matcher(Facts())
     matcher.loosen(parse("*#b *c ... d"))
     assert {*matcher.runs} == {"b"}
     for text, bound in (("(h *_)", set()), ("(h *rest)", {"rest"})):
@@ -335,3 +338,31 @@ def test_what_an_annotation_leaves_open_has_a_name() -> None:
     assert isinstance(first, Size)
     assert first.symbol is not None
     assert found.dims[1] != found.dims[0]
+
+
+def test_a_group_that_is_promised() -> None:
+    """Its dimensions are for every size, too, and a bare axis is of one tensor alone."""
+    matcher = Matcher(Facts(), runs={"s": (n, a)}, promises={"s", "n", "a"})
+    assert matcher.match(parse("*s d"), Shape((3, a, d))) is not None
+    matcher = Matcher(Facts(), runs={"s": (n, a)}, promises={"n", "a"})
+    assert matcher.match(parse("*s d"), Shape((3, a, d))) is None
+
+
+def test_an_axis_is_no_square_of_itself_under_any_condition() -> None:
+    rows, columns = (Size.of(Sym(text, Kind.OWN, Untold("x"))) for text in ("rows", "columns"))
+    for condition in (False, True):
+        facts = Facts(under_unknown_condition=condition)
+        assert facts.differ(rows * rows, rows)
+        assert facts.differ(rows, columns) is not condition
+        assert facts.differ(d_model * d_model, d_model) is not condition
+
+
+def test_what_waits_for_a_name() -> None:
+    matcher = Matcher(Facts())
+    assert matcher.match(parse("h*w n"), Shape((12, 3))) is None
+    assert [matcher.awaits(text) for text in ("h", "w", "n", "x")] == [True, True, False, False]
+    matcher.names["h"] = 3
+    assert not matcher.awaits("h")
+    assert matcher.settle() is None
+    assert matcher.names["w"] == 4
+    assert not matcher.awaits("w")

@@ -25,7 +25,17 @@ from shapecheck.dims import (
     substitute,
     unknown,
 )
-from shapecheck.shapes import CertainFacts, Clash, Facts, Item, Run, Shape, broadcast, either
+from shapecheck.shapes import (
+    CertainFacts,
+    Clash,
+    Facts,
+    Item,
+    Run,
+    Shape,
+    broadcast,
+    broadcast_dim,
+    either,
+)
 
 a, b, c, d, h, n, w = map(name, "abcdhnw")
 d_model, d_ff, heads = map(own, ("d_model", "d_ff", "heads"))
@@ -288,6 +298,29 @@ def test_an_axis_that_one_path_needs_is_what_the_other_says() -> None:
     assert Facts().join(right).shape(shape).text() == "3 d"
 
 
+def test_an_axis_of_another_tensor_need_not_be_that_of_a_row() -> None:
+    """Where one path meets it; what the program chooses it is."""
+    for met, is_it in ((unknown("t"), False), (a, False), (d_model, True)):
+        _, shape = row((), "supposed", ())
+        left, right = Facts(), Facts()
+        left.stretched(shape, count=1)
+        axis = right.stretched(shape, count=1).at(0)
+        assert isinstance(axis, Size)
+        right.learn(axis.symbol or Sym("_"), met)
+        for joined in (left.join(right), right.join(left)):
+            assert (joined.shape(shape).at(0) == met) is is_it
+
+
+def test_own_sizes_that_had_to_be_equal_on_one_path_are_in_doubt_behind_it() -> None:
+    one, other = Facts(under_unknown_condition=True), Facts()
+    assert not other.unify(d_model, d_ff)
+    assert one.unify(d_model, d_ff)
+    for joined in (one.join(other), other.join(one)):
+        assert joined.unify(d_model, d_ff)
+        assert not joined.unify(d_model, heads)
+        assert not joined.unify(a, b)
+
+
 def test_numbers_are_given_up() -> None:
     """What was a number of a row is an axis of any size."""
     run, shape = row((), "supposed", ())
@@ -467,6 +500,7 @@ def test_what_was_learned_before_an_operation_counts() -> None:
         ((d_model, d_ff), "... <d_model> <d_ff>", "... _ _"),
         ((c, d), "... c d", None),
         ((3,), "... 3", "... _"),
+        ((4,), "... 4", "... _"),
         ((5,), "...", None),
         ((d_model, 1), "... <d_model> _", "... _ _"),
         ((1,), "...", None),
@@ -497,6 +531,37 @@ def test_one_of_several_rows_is_broadcast_as_each_of_them() -> None:
     ]:
         assert Shape(broadcast(Facts(), left, right)).text() == result
         assert Shape(broadcast(Facts(), right, left)).text() == result
+
+
+def test_what_two_unknown_dimensions_broadcast_to() -> None:
+    """Either may be 1; of what isn't 1 for certain the other need be."""
+    u, v = unknown(), unknown()
+    (found,) = broadcast(Facts(), [u], [v])
+    assert found not in (u, v)
+    three, four = (Size.of(Sym.one_of(f"1|{n}", (1, n))) for n in (3, 4))
+    assert broadcast(Facts(), [three], [5]) == broadcast(Facts(), [5], [three]) == (5,)
+    assert broadcast(Facts(), [extreme("min", [n, 3]) - 2], [5]) == (5,)
+    (found,) = broadcast(Facts(), [three], [four])
+    assert found not in (three, four)
+    with pytest.raises(Clash) as caught:
+        broadcast_dim(Facts(), a, b)
+    assert (caught.value.axis, caught.value.left, caught.value.right) == (-1, a, b)
+
+
+def test_what_was_unknown_is_shown_by_what_it_is() -> None:
+    """In each place; names stay."""
+    u = unknown()
+    facts = Facts()
+    facts.learn(Sym("a"), 3)
+    shapes = [Shape(items) for items in ((u,), (a, u), (2 * u, b), (merge([a, u]),), (a,))]
+    assert [facts.shape(one) for one in shapes] == shapes
+    facts.learn(u.symbol or Sym("_"), b + 1)
+    found = [facts.shape(one).text() for one in shapes]
+    assert found == ["b+1", "a b+1", "2*b+2 b", "(a b+1)", "a"]
+    facts.learn(Sym("b"), 4)
+    assert facts.items(shapes[1].dims) == (3, 5)
+    assert facts.dim(merge([a, u])) == 15
+    assert facts.size(a * u + h) == 15 + h
 
 
 class Running(Facts):

@@ -205,6 +205,9 @@ def test_several_groups_are_shared_out_once_it_is_clear_how() -> None:
     assert bound(("*a x *b", (2,))) == {"*a": (), "x": 2, "*b": ()}
     assert fit(("*a x y *b", (2,))) == Misfit(None)
     assert fits(("... c ...", (1, 2, 3)))
+    batch = Run(Sym("batch"))
+    assert fits(("*a *b", (a, batch, c)), ("*a", (a,)))
+    assert fits(("*a x *b", (batch,)), ("*b x", (2, 3)))
 
 
 def test_groups_that_broadcast() -> None:
