@@ -61,7 +61,7 @@ PACKAGES: Final = {
             "shapecheck/runtime/decorate/codegen.py",
             "shapecheck/runtime/decorate/codegen_values.py",
         ),
-        ("tests/runtime/boundary", "tests/runtime/decorate", "tests/runtime/annotations"),
+        tuple(f"tests/runtime/{one}" for one in "boundary decorate annotations compiling".split()),
         (
             "tests/runtime/boundary/test_beartype.py",
             "tests/runtime/boundary/test_typeguard.py",
