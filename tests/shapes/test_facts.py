@@ -265,6 +265,17 @@ def test_what_two_paths_need_of_what_is_supposed() -> None:
             assert learned(left.join(right), run) == joined
 
 
+def test_a_path_that_was_taken_for_the_length_of_a_row_says_nothing_of_it() -> None:
+    """It is that long there, and as the other needs it elsewhere."""
+    run, shape = row((), "supposed", ())
+    left, right = Facts(), Facts()
+    assert left.unify(run.length, 2)
+    right.stretched(shape, back=1)
+    assert learned(left, run) == "_ _"
+    assert learned(left.join(right), run) is None
+    assert learned(right.join(left), run) is None
+
+
 def test_what_two_paths_say_of_a_row() -> None:
     """A name stays what it is on both; of an axis that isn't the same on both little is known."""
     batch, supposed = Run(Sym("batch")), Run(ROWS["supposed"]())
@@ -436,6 +447,7 @@ def test_a_name_that_is_written_as_a_product(
 BESIDE: list[tuple[DimExpr, DimExpr, bool]] = [
     (a, b, True),
     (a, d_model, True),
+    (a, a + 1, True),
     (d_model, d_ff, True),
     (d_model // 2, d_ff, True),
     (a, 5, True),
