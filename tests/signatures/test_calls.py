@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from shapecheck.dims import Size, name, own
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Facts, Item, Mismatch, Shape, Tensor
-from shapecheck.signatures import Table
+from shapecheck.signatures import StubError, Table, table
 from shapecheck.signatures.model import spread
 
 a, b, c = map(name, "abc")
@@ -147,3 +148,26 @@ def test_classes(stubs: Table) -> None:
         True,
         False,
     ]
+
+
+def test_memory_without_data() -> None:
+    """What makes it says so, and what views it; what computes with it has data."""
+    found = {
+        op: shipped.apply(Facts(), args, {}, op)
+        for op, args in [
+            ("torch.empty", (3,)),
+            ("torch.zeros", (3,)),
+            ("torch.rand", (3,)),
+        ]
+        if (shipped := table().signature(op)) is not None
+    }
+    blank = {op: one.blank for op, one in found.items() if isinstance(one, Tensor)}
+    assert blank == {"torch.empty": True, "torch.zeros": True, "torch.rand": False}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
+def test_what_is_no_file(tmp_path: Path) -> None:
+    """A pipe isn't waited for."""
+    os.mkfifo(tmp_path / "lib.pyi")
+    with pytest.raises(StubError, match="can't be read: not a regular file"):
+        Table([tmp_path]).signature("lib.pool")
