@@ -25,7 +25,7 @@ TESTS_SANITIZED := $(addprefix tests/,runtime named first_class systems mixups/t
 ON_A_DEVICE := $(addprefix tests/,runtime named first_class systems mixups ops/patterns)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled sanitized wheels torches conformance agreement originals bench soak corpus libraries same messages docs settings structure mutants fuzz interrupted edits planted annotated models posted vsix clean
+.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled sanitized wheels torches conformance agreement originals bench soak corpus libraries same messages docs settings structure mutants survivors fuzz interrupted edits planted annotated models posted vsix clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -136,6 +136,9 @@ structure: $(INSTALLED) ## Count circles of imports, ladders of isinstance and t
 
 mutants: $(INSTALLED) ## Break the examples in one place at a time, and count what is found
 	$(BIN)/python benchmarks/mutate.py --missed $(MUTANTS_ARGS)
+
+survivors: $(INSTALLED) ## Break shapecheck's own source in one place at a time, and print what no test notices (SURVIVORS_ARGS="--help")
+	PYTHONPATH=benchmarks $(BIN)/python -m survivors $(SURVIVORS_ARGS)
 
 fuzz: $(INSTALLED) ## Draw new programs, and look for what the tool can't stand (FUZZ_ARGS="--help")
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(FUZZ_ARGS)

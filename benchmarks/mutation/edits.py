@@ -35,7 +35,7 @@ class Edit:
 def edits(text: str, inside: ast.AST | None = None) -> list[Edit]:
     """Return all edits of a module, or of one node in it, by their place."""
     tree = ast.parse(text)
-    place = _Places(text)
+    place = Places(text)
     names = _tensor_names(tree)
     found: dict[tuple[int, int, str], Edit] = {}
     span = (getattr(inside, "lineno", 0), getattr(inside, "end_lineno", 1 << 30))
@@ -49,12 +49,12 @@ def edits(text: str, inside: ast.AST | None = None) -> list[Edit]:
                 if new == text[start:stop] or "\n" in text[start:stop]:
                     continue
                 edit = Edit(kind, text.count("\n", 0, start) + 1, start, stop, new)
-                if _parses(edit.apply(text)):
+                if parses(edit.apply(text)):
                     found.setdefault((start, stop, new), edit)
     return sorted(found.values(), key=lambda e: (e.start, e.stop, e.kind, e.new))
 
 
-def _parses(text: str) -> bool:
+def parses(text: str) -> bool:
     try:
         ast.parse(text)
     except SyntaxError:
@@ -62,7 +62,7 @@ def _parses(text: str) -> bool:
     return True
 
 
-class _Places:
+class Places:
     """Where the nodes of a text stand in it."""
 
     def __init__(self, text: str) -> None:
@@ -91,7 +91,7 @@ class _Places:
 
 
 Part = tuple[ast.AST | tuple[int, int], str]
-Make = Callable[[ast.AST, _Places, set[str]], Iterator[Part]]
+Make = Callable[[ast.AST, Places, set[str]], Iterator[Part]]
 
 _CATEGORIES: Final = re.compile(
     r"(B?Float\d*|U?Int\d*|Integer|Bool|Complex\d*|Num|Real|Inexact|Shaped)$"
@@ -129,7 +129,7 @@ def _tensor_names(tree: ast.AST) -> set[str]:
     return found
 
 
-def _swap_names(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
+def _swap_names(node: ast.AST, place: Places, names: set[str]) -> Iterator[Part]:
     text = annotation_text(node)
     if text is None:
         return
@@ -151,7 +151,7 @@ def _is_library(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id in ("torch", "t", "F", "np", "nn", "einops")
 
 
-def _drop_move(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
+def _drop_move(node: ast.AST, place: Places, names: set[str]) -> Iterator[Part]:
     call = _method(node, "transpose", "permute", "unsqueeze", "squeeze", "t", "swapaxes", "movedim")
     if call is not None:
         assert isinstance(call.func, ast.Attribute)
@@ -160,7 +160,7 @@ def _drop_move(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]
         yield node, place.source(node.value)
 
 
-def _add_move(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
+def _add_move(node: ast.AST, place: Places, names: set[str]) -> Iterator[Part]:
     """Move an axis of a tensor that stands in an operation or in a call."""
     operands: list[ast.expr] = []
     if isinstance(node, ast.BinOp):
@@ -180,7 +180,7 @@ _NOT_OPS: Final = frozenset(
 )
 
 
-def _change_dim(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
+def _change_dim(node: ast.AST, place: Places, names: set[str]) -> Iterator[Part]:
     if not isinstance(node, ast.Call):
         return
     given = [k.value for k in node.keywords if k.arg in ("dim", "axis", "dims")]
@@ -236,7 +236,7 @@ _WIDTHS: Final = {
 }
 
 
-def _change_width(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
+def _change_width(node: ast.AST, place: Places, names: set[str]) -> Iterator[Part]:
     if isinstance(node, ast.Call) and _last_name(node.func) in _WIDTHS:
         for width in node.args[: _WIDTHS[_last_name(node.func)]]:
             if isinstance(width, (ast.Starred, ast.List, ast.Tuple)):
@@ -245,7 +245,7 @@ def _change_width(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Pa
             yield width, f"2 * ({place.source(width)})" if value is None else str(value + 1)
 
 
-def _swap_arguments(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
+def _swap_arguments(node: ast.AST, place: Places, names: set[str]) -> Iterator[Part]:
     pairs: list[tuple[ast.expr, ast.expr]] = []
     if isinstance(node, ast.Call) and _last_name(node.func) not in _NOT_OPS | _OF_VALUES:
         pairs = list(zip(node.args, node.args[1:], strict=False))
@@ -267,13 +267,13 @@ def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def _drop_keepdim(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
+def _drop_keepdim(node: ast.AST, place: Places, names: set[str]) -> Iterator[Part]:
     if isinstance(node, ast.keyword) and node.arg in ("keepdim", "keepdims"):
         if isinstance(node.value, ast.Constant) and node.value.value is True:
             yield node.value, "False"
 
 
-def _change_letter(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
+def _change_letter(node: ast.AST, place: Places, names: set[str]) -> Iterator[Part]:
     """Write another letter, or swap two, in the equation of an einsum."""
     if not isinstance(node, ast.Call) or _last_name(node.func) != "einsum":
         return
@@ -301,7 +301,7 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\n", " ") + '"'
 
 
-def _change_pattern(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
+def _change_pattern(node: ast.AST, place: Places, names: set[str]) -> Iterator[Part]:
     """Swap two names on one side of a rearrange's pattern, or lose one."""
     if not isinstance(node, ast.Call) or len(node.args) < 2:
         return
@@ -312,7 +312,7 @@ def _change_pattern(node: ast.AST, place: _Places, names: set[str]) -> Iterator[
         yield from _changed_names(text, text.value, r"[a-zA-Z_]\w*")
 
 
-def _shape_index(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
+def _shape_index(node: ast.AST, place: Places, names: set[str]) -> Iterator[Part]:
     if isinstance(node, ast.Subscript) and _last_name(node.value) == "shape":
         yield from _other_index(node.slice)
     call = _method(node, "size")
@@ -320,7 +320,7 @@ def _shape_index(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Par
         yield from _other_index(call.args[0])
 
 
-def _view_sizes(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
+def _view_sizes(node: ast.AST, place: Places, names: set[str]) -> Iterator[Part]:
     call = _method(node, "view", "reshape", "expand", "repeat")
     if call is None:
         return
@@ -332,7 +332,7 @@ def _view_sizes(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part
             yield size, f"2 * ({place.source(size)})"
 
 
-def _cat_or_stack(node: ast.AST, place: _Places, names: set[str]) -> Iterator[Part]:
+def _cat_or_stack(node: ast.AST, place: Places, names: set[str]) -> Iterator[Part]:
     if isinstance(node, ast.Call) and _last_name(node.func) in ("cat", "stack"):
         _, stop = place.of(node.func)
         word = _last_name(node.func)

@@ -41,17 +41,17 @@ def nonnegative(size: IntSize, free: Collection[Sym] = (), cases: int = _CASES) 
             if isinstance(atom, Extreme):
                 low_end = (atom.function == "min") is (coefficient > 0)
                 return _in_cases(size, atom, free, cases, every=low_end)
-    low = _least(size)
+    low = _least(size, free)
     if low is None or isinstance(low, int):
         return low is not None and low >= 0
     return _line_nonnegative(low, free) if _is_line(low) else _grows(low, free)
 
 
-def _least(size: Size) -> IntSize | None:
+def _least(size: Size, free: Collection[Sym]) -> IntSize | None:
     """Return a polynomial in symbols that a size is at least, None where there is none."""
     low: IntSize = 0
     for monomial, coefficient in size.terms.items():
-        term = _bound(monomial, coefficient)
+        term = _bound(monomial, coefficient, free)
         if term is None:
             return None
         low = low + term
@@ -103,7 +103,7 @@ def _line_nonnegative(size: Size, free: Collection[Sym]) -> bool:
     return least >= 0
 
 
-def _bound(monomial: Monomial, coefficient: Coefficient) -> IntSize | None:
+def _bound(monomial: Monomial, coefficient: Coefficient, free: Collection[Sym]) -> IntSize | None:
     """Return a polynomial in symbols that a term is at least, None where there is none."""
     result: IntSize = canonical({ONE: coefficient})
     for atom, exponent in monomial:
@@ -115,22 +115,29 @@ def _bound(monomial: Monomial, coefficient: Coefficient) -> IntSize | None:
                 continue
             factor = Size.of(atom)
         elif not isinstance(atom, FloorDiv) or exponent < 0:
-            if coefficient > 0:
-                return 0
-            return None
-        elif coefficient > 0:
-            if not isinstance(atom.den, int):
-                return 0
-            factor = _over(atom.num - (atom.den - 1), atom.den)
+            return 0 if coefficient > 0 else None
+        elif isinstance(atom.den, int):
+            up = atom.den - 1 if coefficient > 0 else 0
+            factor = _over(atom.num - up, atom.den)
         else:
-            factor = _over(atom.num, atom.den) if isinstance(atom.den, int) else atom.num
-            inside = factor.atoms() if isinstance(factor, Size) else ()
-            if any(not isinstance(inner, Sym) for inner in inside):
+            rises = nonnegative(atom.num, free)
+            if not rises and not _falls(atom.num, free):
                 return None
+            if rises is (coefficient > 0):
+                return 0
+            factor = atom.num
         if isinstance(factor, Size) and any(not isinstance(a, Sym) for a in factor.atoms()):
-            return 0
+            is_none = isinstance(atom, FloorDiv) and coefficient > 0 and nonnegative(atom.num, free)
+            return 0 if is_none else None
         result = result * factor**exponent
     return result
+
+
+def _falls(num: IntSize, free: Collection[Sym]) -> bool:
+    """Whether a sum of multiples of symbols, or a number, is certainly 0 or less."""
+    if isinstance(num, int):
+        return num <= 0
+    return _is_line(num) and _line_nonnegative(-num, free)
 
 
 def _over(num: IntSize, den: int) -> IntSize:

@@ -101,8 +101,6 @@ def _floordiv_int(num: Size, den: int) -> IntSize:
     constant //= shared
     core = canonical({m: int(c) // shared for m, c in rest.items()})
     assert isinstance(core, Size)
-    if den == 1:
-        return whole + core
     inner = _as_floor(core)
     if inner is not None:
         return whole + floordiv(inner[0] + constant * inner[1], inner[1] * den)

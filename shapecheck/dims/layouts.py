@@ -52,21 +52,22 @@ def _declared(factor: IntSize | Terms) -> Terms:
 
 def layout(terms: Terms) -> Terms:
     """Return the form that all dimensions of one layout have: sums stand in no product's front."""
+    return _around(terms, ((1, ()),))
+
+
+def _around(terms: Terms, inner: Terms) -> Terms:
+    """Return the layout of a dimension each element of which holds a whole `inner`, a layout."""
     found: list[_Term] = []
     for count, factors in terms:
-        if len(factors) < 2:
-            found.append((count, factors))
-            continue
-        inner: Terms = ((1, ()),)
+        made = inner
         for factor in reversed(factors):
-            inner = product_of(
-                layout(factor) if isinstance(factor, tuple) else plain(factor), inner
-            )
-        for blocks, outer in product_of(((count, ()),), inner):
-            if blocks == 1 and len(outer) == 1 and isinstance(outer[0], tuple):
-                found += outer[0]
-            else:
-                found.append((blocks, outer))
+            if not isinstance(factor, tuple):
+                made = product_of(plain(factor), made)
+            elif len(factor) > 1:
+                made = _around(factor, made)
+            else:  # see `quotient`
+                made = product_of(((1, (factor,)),), made)
+        found += made if count == 1 else product_of(((count, ()),), made)
     return sum_of(found)
 
 

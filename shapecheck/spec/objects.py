@@ -118,8 +118,6 @@ def _factor(factor: int | Size | Terms) -> Expr:
         return Number(factor)
     if not isinstance(factor, Size):
         return _sum(factor)
-    if factor.symbol is not None:
-        return Name(ObjectName(factor.symbol))
     [read] = parse(text := str(factor)).entries
     names = {one.name: ObjectName(one) for one in factor.symbols()}
     if len(names) < len(factor.symbols()):

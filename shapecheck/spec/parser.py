@@ -319,8 +319,6 @@ class _Parser:
     def unexpected(self) -> NoReturn:
         kind, token = self.peek()
         start, end = self.at, self.at + len(token)
-        if kind == "end":
-            self.fail("the expression ends too early", max(self.at - 1, 0))
         if token in _INSTEAD:
             self.fail(_INSTEAD[token], start, end)
         if token in ("+", "*", "//", "%", "**"):

@@ -19,6 +19,7 @@ from shapecheck.dims import (
     dims,
     joined,
     name,
+    power,
     size_of,
     substitute,
     symbols,
@@ -116,6 +117,12 @@ def test_the_same_layout_is_the_same_dimension(left: Dim, right: Dim) -> None:
         (b + 2 * a, a + b + a),
         (2 * (a * b), a * 2 * b),
         ((a + b) * c, c * (a + b)),
+        # what is taken away from the left by what takes away from the right
+        (a * b // a, b),
+        (2 * a * b // (2 * a), b),
+        (a * b // a * c, b * c),
+        (a * (b + c) // a, b + c),
+        (a * b * c // a, b * c),
     ],
     ids=str,
 )
@@ -123,6 +130,15 @@ def test_order_is_part_of_the_identity(left: Dim, right: Dim) -> None:
     """Merging and concatenating in another order is another dimension, of equal size."""
     assert left != right
     assert left.size == right.size
+
+
+def test_what_is_left_of_a_product_has_the_size_of_its_right_factor() -> None:
+    """In an axis, too, where it isn't the object."""
+    left = a * b // a
+    assert left != b
+    assert left.dim == b.dim
+    assert (left + left).dim == (2 * left).dim
+    assert size_of((left * c).dim) == (b * c).size
 
 
 def test_an_ordered_product_is_a_composite() -> None:
@@ -197,6 +213,13 @@ def test_what_is_declared_to_be_the_same() -> None:
     again.declare_same_as(feature)
     assert {feature, half, again} == {feature, half}
     again.declare_same_as(feature)
+    late, more, twice = Dim("late"), Dim("more"), Dim("twice")
+    before = [late + 1, more * late, late // 3, c * (late + b), twice * twice]
+    late.declare_same_as(enc - 1)
+    twice.declare_same_as(2 * enc)
+    assert before[:3] == [enc - 1 + 1, more * (enc - 1), (enc - 1) // 3]
+    assert before[3:] == [c * (enc - 1 + b), 2 * enc * (2 * enc)]
+    assert [dim.size for dim in before[:1]] == [enc.size]
     with pytest.raises(ValueError, match='"feature" is 12, and "vocab" is 10'):
         feature.declare_same_as(vocab)
     with pytest.raises(ValueError, match='"enc\\+1" is computed from "enc"'):
@@ -209,11 +232,20 @@ def test_what_stands_behind_each_other_has_an_order() -> None:
     assert str((b + a).dim) == "b+a"
     assert (a + b).dim != (b + a).dim
     assert compare((a + b).size, (b + a).size).relation is Relation.SAME
+    assert compare(size_of((a + b).dim), size_of((b + a).dim)).relation is Relation.SAME
+    assert power(size_of((2 * a).dim), 1) == (2 * a).dim != power((2 * a).size, 1)
     for dim in (a + b, b + a + b, a * b, a * 2, 2 * a, a * (b + 1), vocab + 1):
         assert object_of(dim.dim) == dim
         assert pickle.loads(pickle.dumps(dim.dim)) == dim.dim
     assert object_of((a - b).dim) is None
     assert object_of(name("a") + name("b")) is None
+
+
+@pytest.mark.parametrize(("count", "is_said"), [(16, True), (17, False)])
+def test_copies_stand_behind_each_other(count: int, is_said: bool) -> None:
+    """So many at most are told apart in an axis."""
+    assert (object_of((count * a).dim) == count * a) is is_said
+    assert substitute((count * a).size, dict.fromkeys(symbols(a.dim), 3)) == 3 * count
 
 
 def test_sizes() -> None:

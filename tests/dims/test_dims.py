@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import operator
 import pickle
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 import shapecheck.dims as dims
 from shapecheck import spec
 from shapecheck.dims import (
+    HERE,
     Atom,
     Composite,
     IntSize,
@@ -38,7 +41,7 @@ from shapecheck.dims import (
     substitute,
     unknown,
 )
-from shapecheck.dims.origins import OfInstance
+from shapecheck.dims.origins import Default, NamedAlike, OfInstance
 
 a, b, c, h, w, n, m = map(name, "abchwnm")
 d_model, d_ff = own("d_model"), own("d_ff")
@@ -311,6 +314,23 @@ def test_a_promise_that_a_sum_divides_holds_for_the_sum() -> None:
         assert put_in(quotient, env) == 8 // (divisor if isinstance(divisor, int) else 4)
 
 
+def test_a_promised_quotient_is_a_factor_like_others() -> None:
+    """And its divisor is that of the whole product."""
+    quotient = exact_quotient(c, h) or 0
+    for factor in (a + b, a * b, 2 * w + 1, 3):
+        assert divide(quotient * factor, factor) == quotient
+        assert exact_quotient(quotient * factor, quotient) == factor
+    assert divide(a * b + 1, a + b) is None
+    assert divide(a + b, a * a + b) is None
+
+
+def test_what_sizes_are_made_of() -> None:
+    assert [*dims.atoms_of(3)] == []
+    assert {str(atom) for atom in dims.atoms_of(2 * a * (h // 2) + 1)} == {"a", "h//2"}
+    assert {symbol.name for symbol in dims.symbols((a + h // w) ** n)} == {"a", "h", "w", "n"}
+    assert dims.terms_of(3) == {frozenset(): 3}
+
+
 def test_a_promise_that_no_integer_keeps_is_refused() -> None:
     """7 is not a multiple of 2, nor anything of 0, and a sum divides only as a polynomial."""
     assert exact_quotient(7, 2) is None
@@ -444,15 +464,51 @@ says("odd", 2 * (h // 2) + 1, h, possible, (h // 2, exact_quotient(h - 1, 2) or 
 says("even, rounded up", (h + 1) // 2, h // 2, possible)
 says("half its square", h**2 // 2, h, possible, (h, 2))
 says("divisible", c // h * h, c, possible, (c // h, exact_quotient(c, h) or 0))
+says("twice all whole pieces are more", h, 2 * n * (h // n), different)
+says("and three times", 2 * h, 4 * n * (h // n), different)
+says("once they may be all", h, n * (h // n), possible)
+says("they are less than twice", 2 * h, n * (h // n), different)
 says("a floor may be a number", h // 2, 7, possible, (h // 2, 7))
 says("or an own size", h // 2, d_model, possible, (h // 2, d_model))
 says("one case of two", h + h % 2, 7, different)
 says("the other", 2 * h + h % 2, 7, possible, (h, 3))
 # minima
-says("the smaller may be this one", extreme("min", [a, b]), a, possible)
+says(
+    "the smaller may be this one", extreme("min", [a, b]), a, possible, (extreme("min", [a, b]), a)
+)
+says("the smaller of a sum may be", extreme("min", [a + 1, b]), b, possible)
 says("but no third", extreme("min", [a, b]), c, different)
 says("larger than", extreme("max", [h, 6]), 2 * h, possible, (h, 3))
 says("clamped", extreme("max", [h, 6]), 5, different)
+# own sizes of instances, and such as are chosen
+heads, depth = (own(text, OfInstance("self")) for text in ("heads", "depth"))
+more_heads = own("heads", OfInstance("other"))
+four, also_four, five = (
+    own(text, Default(HERE, value)) for text, value in (("p", 4), ("q", 4), ("r", 5))
+)
+says("two of one instance", heads, depth, different)
+says("two of two instances", heads, more_heads, possible)
+says("multiples of two instances", heads, 2 * more_heads, possible)
+says("the same where nobody chooses", four, also_four, possible)
+says("twice the same", 2 * four, 2 * also_four, possible)
+says("others where nobody chooses", four, five, different)
+says("one that nobody need choose", four, d_model, different)
+says("a name is no share of another", n, exact_quotient(c, heads) or 0, different)
+says("nor rounded", n, c // heads, different)
+says("but one that the caller chooses", n, exact_quotient(c, d_model) or 0, possible)
+says("own sizes are no negative", d_model + d_ff, -3, different)
+says("nor with a name", h + d_model, -1, different)
+says("nor names", h + w, -3, different)
+says("a product of three may be one", a * b * c, 1, possible)
+# names of inner functions
+inner = name("a", NamedAlike(a))
+says("an inner name may be what it is called outside", inner, a, possible, (inner, a))
+says("also in a product", inner * b, a * b, possible)
+says("and in a sum", inner + b + d_model, a + b + d_model, possible)
+says("but is no other", inner, b, different)
+says("nor of another", inner * b, a * c, different)
+says("it may be a number that it is outside", inner * n, 5 * n, possible)
+says("outside it may be a number", name("x", NamedAlike(5)), 5, possible)
 # two names of which few numbers solve it
 says("rows and columns, one of each", b * (h - 3) * (w - 3), b, possible)
 says("no divisor fits", (3 * h - 1) * (3 * w - 1), 7, different)
@@ -464,6 +520,10 @@ says("but not its successor", u, u + 1, different)
 says("solved", 2 * u + 1, h, possible, (u, exact_quotient(h - 1, 2) or 0))
 says("with factors cancelled", b * u, b * h, possible, (u, h))
 says("but not with a residue", 2 * u + 2 * v, 7, different)
+three_or_four = Size.of(Sym.one_of("3|4", (3, 4)))
+says("one of several numbers is one of them", three_or_four, 3, possible, (three_or_four, 3))
+says("and no other number", three_or_four, 5, different)
+says("or a name", Size.of(Sym.one_of("3|a", (3, a))), 5, possible)
 # promised sizes
 says("what was promised", vocab, 10, same)
 says("and follows", vocab + 1, 11, same)
@@ -561,6 +621,167 @@ def test_merging_laws(parts: list[IntSize], cut: int) -> None:
     if not all(isinstance(part, int) for part in parts[:cut]):
         if not all(isinstance(part, int) for part in parts[cut:]):
             assert stepwise == merge(parts)
+
+
+# Others in the place of some --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("some", "text"),
+    [
+        ([a, a], "a"),
+        ([3, 3], "3"),
+        ([3, 4], "3|4"),
+        ([dims.either(3, 4), 4, a], "3|4|a"),
+        ([merge([a, b]), 3], "(a b)|3"),
+        ([1, 2, 3, 4, 5], "_"),
+        ([a, unknown()], "_"),
+        ([a, unknown("u")], "a|u"),
+        ([name("a" * 300), name("b" * 300)], "_"),
+    ],
+)
+def test_one_of_several(some: list[dims.DimExpr], text: str) -> None:
+    """Of a few that all have names; what else it may be isn't known."""
+    found = dims.either(*some)
+    assert str(found) == text
+    assert found == some[0] or len({*some}) > 1
+
+
+def test_names_in_the_place_of_names() -> None:
+    """All at once, in whatever they are in."""
+    names = {Sym("a"): Sym("n"), Sym("b"): Sym("c"), Sym("c"): Sym("b")}
+    for dim, expected in [
+        (a, n),
+        (h, h),
+        (3, 3),
+        (2 * h, 2 * h),
+        (2 * a + b * c * c, 2 * n + b * b * c),
+        (a // b, n // c),
+        (merge([a, h]), merge([n, h])),
+    ]:
+        assert dims.renamed(dim, names) == expected
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "found"),
+    [
+        (a + 1, b + 1, ("a", "b")),
+        (a * c + c, b * c + c, ("a", "b")),
+        (a // 2, b // 2, ("a", "b")),
+        (a + 1, b + 2, None),
+        (a + b, c, None),
+        (a, b + c, None),
+        (a, a, None),
+        (3, a, None),
+        (a, 3, None),
+    ],
+)
+def test_which_name_stands_for_which(
+    left: IntSize, right: IntSize, found: tuple[str, str] | None
+) -> None:
+    pair = dims.renaming(left, right)
+    assert (None if pair is None else tuple(symbol.name for symbol in pair)) == found
+
+
+@pytest.mark.parametrize(
+    ("size", "exact"),
+    [
+        (h * (w // h), w),
+        (w // h // 2 * 2 * h, w),
+        (2 * (w // 2) + h * (c // h), w + c),
+        (w // (h + a) * 2, w // (h + a) * 2),
+        (h, h),
+        (3, 3),
+    ],
+)
+def test_divisions_taken_as_exact(size: IntSize, exact: IntSize) -> None:
+    assert dims.as_exact(size) == exact
+
+
+# Lower bounds -----------------------------------------------------------------------------------
+
+
+@given(expressions("ab", 5))
+@settings(max_examples=150, deadline=None)
+def test_what_is_never_negative_isnt_for_any_numbers(expression: Expression) -> None:
+    """Where what is divided by is 1 or more, as that of a sum needn't be."""
+    size = symbolic(expression, "ab")
+    if dims.nonnegative(size) and not re.search(r"//\(\w+-", str(size)):
+        for env in ({"a": i, "b": j} for i in (1, 2, 3, 7) for j in (1, 2, 5, 8)):
+            value = put_in(size, env)
+            assert isinstance(value, int)
+            assert value >= 0, (size, env)
+
+
+NEVER_NEGATIVE: list[IntSize] = [
+    0,
+    a - 1,
+    2 * a + b - 3,
+    a * b - a,
+    a * b - a - b + 1,
+    a**2 - a,
+    2**n,
+    h // 2,
+    h - h // 2,
+    h // w,
+    h - h // w,
+    h // 2 // w,
+    a * (h // 2),
+    2 * h - 3 * (h // 2),
+    extreme("min", [a, b]) - 1,
+    extreme("max", [a, 3]) - 3,
+    3 - extreme("min", [a, 3]),
+    a - extreme("min", [a, 3]),
+    exact_quotient(a, b) or -1,
+    a - (exact_quotient(a, b) or 0),
+]
+
+
+@pytest.mark.parametrize("size", NEVER_NEGATIVE, ids=str)
+def test_what_is_found_to_be_never_negative(size: IntSize) -> None:
+    """And what is one less isn't, as far as it is least there."""
+    assert dims.nonnegative(size)
+    assert not dims.nonnegative(size - 1)
+    assert not dims.nonnegative(-1 - size)
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        -a // b,
+        -(-a // b) - a,
+        (h // w - 3) // 2,
+        (a - 3) // b,
+        3 - h // w,
+        (exact_quotient(a, b) or 0) - 2,
+        (a - 5) * (h // 2),
+        a * b - 3 * a,
+    ],
+    ids=str,
+)
+def test_what_may_be_negative(size: IntSize) -> None:
+    assert not dims.nonnegative(size)
+    assert any(
+        put_in(size, dict(zip("abhw", env, strict=True))) < 0  # type: ignore[operator]
+        for env in itertools.product((1, 2, 4), repeat=4)
+        if env[0] % env[1] == 0
+    )
+
+
+def test_a_quotient_rounded_up_is_no_more_than_what_is_divided() -> None:
+    assert dims.nonnegative(a + (-a // b))
+    assert dims.nonnegative(-(-a // b))
+
+
+def test_an_unknown_may_be_negative() -> None:
+    """But for one of which it is told that it is a size; that may be 0."""
+    u = unknown("u")
+    free = u.symbols()
+    for size in (u, u * a, a - 1 + u, u * u):
+        assert not dims.nonnegative(size)
+        assert dims.nonnegative(size, free)
+        assert not dims.nonnegative(size - 1, free)
+    assert not dims.nonnegative(-u, free)
 
 
 # Printing ---------------------------------------------------------------------------------------
@@ -742,6 +963,8 @@ def test_numbers_are_worked_out_up_to_a_length() -> None:
         assert isinstance(long, Size)
         assert compare(long, 3).relation is Relation.POSSIBLE
     assert str(power(3, 10**9)) == "3**1000000000"
+    assert str(power(2, n + 1000)) == "2**(n+1000)"
+    assert power(2, exact_quotient(n, 2) or 0) * 3 // 3 == power(2, exact_quotient(n, 2) or 0)
 
 
 def test_powers_of_long_sums_stay_powers() -> None:

@@ -205,6 +205,11 @@ def test_several_groups_are_shared_out_once_it_is_clear_how() -> None:
     assert bound(("*a x *b", (2,))) == {"*a": (), "x": 2, "*b": ()}
     assert fit(("*a x y *b", (2,))) == Misfit(None)
     assert fits(("... c ...", (1, 2, 3)))
+    assert fits(("*b", (3,)), ("+a *b", (2, 3)))
+    assert not fits(("*b", (2, 3)), ("+a *b", (2, 3)))
+    batch = Run(Sym("batch"))
+    assert fits(("*a *b", (a, batch, c)), ("*a", (a,)))
+    assert fits(("*a x *b", (batch,)), ("*b x", (2, 3)))
 
 
 def test_groups_that_broadcast() -> None:
@@ -248,6 +253,8 @@ def test_building_a_shape_from_an_annotation() -> None:
     assert isinstance(new[0], Size)
     assert new[1] == new[0] + 1
     assert matcher.names["x"] == new[0]
+    assert Matcher(Facts()).build(parse("{x} {y}+1")).text() == "_ _"
+    assert Matcher(Facts()).build(parse("{x} _"), name).text() == "{x} _"
     declared = Matcher(Facts()).build(parse("*s b b//2 _ ..."), name, lambda group: Run(Sym(group)))
     assert declared.text() == "*s b b//2 _ ..."
 

@@ -98,6 +98,17 @@ def test_joining_keeps_what_holds_on_both_paths() -> None:
     assert joined.size(h) == h
 
 
+def test_a_name_is_not_made_one_by_need() -> None:
+    """But where the program says the number, or under a condition, it may be."""
+    for left, right in ((2 * h - 1, h), (h + 1, 2 * h)):
+        assert not Facts().unify(left, right)
+        assert not Facts().unify(right, left)
+        assert Facts(under_unknown_condition=True).unify(left, right)
+        facts = Facts()
+        assert facts.unify(left, right, told=True)
+        assert facts.size(left) == facts.size(right)
+
+
 def test_names_never_become_each_other() -> None:
     """The naming rule of the design: only numbers, own sizes and unknowns are learned."""
     facts = Facts()
@@ -247,6 +258,8 @@ def test_broadcasting_names_is_torchs_on_their_sizes(left: list[Any], right: lis
         ("*batch d", "*batch d", "*batch d"),
         ("*batch d", "1 1", None),
         ("*batch n d", "1 1", "*batch n d"),
+        ("n *batch d", "1 1", "n *batch d"),
+        ("n *batch d", "1 1 1", None),
         ("...", "d", "... d"),
         ("... d", "d", "... d"),
         ("... 1", "d", "... d"),

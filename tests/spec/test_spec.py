@@ -26,6 +26,8 @@ from shapecheck.spec import (
     Spec,
     SpecError,
     Wild,
+    bare_names,
+    composed_names,
     parse,
     parse_pattern,
 )
@@ -145,6 +147,8 @@ ARITHMETIC: list[tuple[str, Expr]] = [
     ("2**-n", Binary("**", Number(2), Negate(n))),
     ("-(-h//2)", Negate(Binary("//", Negate(h), Number(2)))),
     ("h--w", Binary("-", h, Negate(w))),
+    ("(-h)**2", Binary("**", Negate(h), Number(2))),
+    ("(-h)*2", Binary("*", Negate(h), Number(2))),
     ("min(a,b)", Call("min", (a, b))),
     ("min(a, b)", Call("min", (a, b))),
     ("max( a , b+1,3 )", Call("max", (a, Binary("+", b, Number(1)), Number(3)))),
@@ -172,6 +176,49 @@ def test_what_a_spec_tells() -> None:
     assert not named.anonymous
     assert pickle.loads(pickle.dumps(spec)) == spec
     assert len({spec, parse(str(spec))}) == 1
+
+
+def test_names_by_themselves_and_in_others() -> None:
+    """Which of the names in a spec are a dimension or a group, and which are a part of one."""
+    spec = parse("*batch h//2 (heads *d) #w {n} ... w 3")
+    assert list(bare_names(spec)) == ["batch", "w", "w"]
+    assert list(composed_names(spec)) == ["h", "heads", "d"]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("#*", "#*"),
+        ("rest=*", "rest=*"),
+        ("*?#b", "*#?b"),
+        ("rgb=#3", "rgb=#3"),
+        ("+#batch", "+#batch"),
+        ("(h  d )", "(h d)"),
+        ("((a+b))*c", "(a+b)*c"),
+        ("-(a+b)", "-(a+b)"),
+        ("a-(b-c)", "a-(b-c)"),
+        ("(a**b)**c", "(a**b)**c"),
+        ("max( a , b+1,3 )", "max(a,b+1,3)"),
+        ("{ n }", "{n}"),
+    ],
+)
+def test_how_it_is_written(text: str, written: str) -> None:
+    """In messages: without what says nothing."""
+    assert str(parse(text)) == written
+
+
+def test_how_many_dimensions_there_are_at_least() -> None:
+    assert [parse(text).least for text in ("", "b 3", "*b d", "+b d", "...")] == [0, 2, 1, 2, 0]
+
+
+def test_a_dimension_has_so_many_operators() -> None:
+    """As many in each dimension; brackets stand so deep in each other."""
+    long, longer = "a" + "+a" * 64, "a" + "+a" * 65
+    assert parse(f"{long} {long}").names()
+    with pytest.raises(SpecError) as caught:
+        parse(longer)
+    assert caught.value.reason == "a dimension has up to 64 operators"
+    assert (caught.value.start, caught.value.end) == (129, 130)
 
 
 # Patterns ---------------------------------------------------------------------------------------

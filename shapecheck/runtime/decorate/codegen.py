@@ -349,7 +349,8 @@ class _Program(Writer):
             self.remembered_result(result, hint, thorough)
 
     def remembered_result(self, result: str, hint: Hint, thorough: str) -> None:
-        key = None if self.plan.own else self.key_of([(result, hint)])
+        is_other = isinstance(hint, OtherHint)
+        key = None if self.plan.own or is_other else self.key_of([(result, hint)])
         if key is None:
             self.emit(thorough)
             return

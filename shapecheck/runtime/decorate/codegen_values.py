@@ -301,8 +301,8 @@ class Writer:
                 for entry in tensor.spec.shape.entries:
                     braces = [one for one in spec.walk(entry) if isinstance(one, spec.Braces)]
                     sources.update(dict.fromkeys(one.source for one in braces))
-            elif isinstance(hint, OtherHint) and not hint.tensors and source != values[-1][0]:
-                continue
+            elif isinstance(hint, OtherHint) and not hint.tensors:
+                continue  # checked by itself
             elif hint is not None:
                 return None
         parts += [self.braces(source) for source in sources]

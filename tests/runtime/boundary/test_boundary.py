@@ -22,6 +22,9 @@ from shapecheck import (
     shapecheck,
 )
 from shapecheck.dims import dims
+from shapecheck.runtime.boundary import checks
+
+UNUSUAL = 'x: Float[Tensor, "2*n"], y: Float[Tensor, "*s 2*m"], z: Float[Tensor, "*t n"]'
 
 
 def zeros(*sizes: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -664,3 +667,41 @@ def test_nested_tensors_are_left_alone() -> None:
     nested = torch.nested.nested_tensor([zeros(2, 3), zeros(4, 3)])
     for _ in range(2):
         assert double(nested, zeros(3)).is_nested
+
+
+@pytest.mark.parametrize("mode", ["boundary", "full"])
+@pytest.mark.parametrize(
+    ("parameters", "calls", "times"),
+    [
+        ('x: Float[Tensor, "b n"], y: Float[Tensor, "n"] | None = None', [(zeros(2, 3),)], 0),
+        ('x: Float[Tensor, "*b n"], scale: float', [(zeros(2, 3), 1.0), (zeros(3), 2)], 0),
+        ('x: Float[Tensor, "2*n"], y: Float[Tensor, "*t n"]', [(zeros(4), zeros(2))], 0),
+        (UNUSUAL, [(zeros(4), zeros(6), zeros(3, 2))], 1),
+        (f"{UNUSUAL}, scale: float = 1", [(zeros(4), zeros(6), zeros(3, 2), 2.0)], 1),
+        (f"scale: float, {UNUSUAL}", [(2.0, zeros(4), zeros(6), zeros(3, 2))], 1),
+    ],
+)
+def test_what_fits_is_looked_at_thoroughly_once_at_most(
+    parameters: str,
+    calls: list[tuple[Any, ...]],
+    times: int,
+    mode: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The code of a function says by itself that a call fits, or that it is like one before."""
+    monkeypatch.setenv("SHAPECHECK", mode)
+    thorough: list[object] = []
+
+    def bind(*arguments: Any) -> Any:
+        thorough.append(arguments)
+        return checks_bind(*arguments)
+
+    checks_bind = checks.bind
+    monkeypatch.setattr(checks, "bind", bind)
+    space: dict[str, Any] = {"Float": Float, "Tensor": Tensor}
+    exec(f"def function({parameters}) -> None: ...", space)
+    function = shapecheck(space["function"])
+    for _ in range(3):
+        for arguments in calls:
+            function(*arguments)
+    assert len(thorough) == times

@@ -1,0 +1,1 @@
+"""Which small changes of shapecheck's own source no test notices."""
