@@ -464,3 +464,13 @@ def _count_parts(atom: Atom) -> int:
 def symbols_in(atom: Atom) -> frozenset[Sym]:
     """Return the symbols that an atom is made of."""
     return frozenset((atom,)) if isinstance(atom, Sym) else atom.symbols()
+
+
+def concerned(atoms: Iterable[Atom]) -> frozenset[Sym]:
+    """Return the symbols in atoms, and those of which these say something: of a length its run."""
+    found = frozenset[Sym]()
+    more = found.union(*map(symbols_in, atoms))
+    while more:
+        found |= more
+        more = frozenset(symbol for one in more for symbol in one.origin.symbols) - found
+    return found

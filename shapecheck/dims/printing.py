@@ -66,11 +66,10 @@ def _text(size: IntSize) -> tuple[str, int]:
 
 
 def _written(size: Size) -> tuple[str, int]:
-    """Return the text of a sum; it isn't kept where an unknown in it may get a name later on."""
+    """Return the text of a sum, which is another one once an unknown in it has got a name."""
     if size.layout:
         return _in_order(size.layout), _SUM
-    is_open = any(symbol.is_anonymous for symbol in size.symbols())
-    return _sum_text(size) if is_open else _kept_text(size)
+    return _sum_text(size, frozenset(one for one in size.symbols() if one.is_anonymous))
 
 
 def _in_order(layout: Sequence[IntSize]) -> str:
@@ -81,11 +80,11 @@ def _in_order(layout: Sequence[IntSize]) -> str:
 
 
 @keeping(1 << 12)
-def _kept_text(size: Size) -> tuple[str, int]:
-    return _sum_text(size)
+def _sum_text(size: Size, nameless: frozenset[Sym]) -> tuple[str, int]:
+    """Return the text of a sum in which these unknowns have no name as yet.
 
-
-def _sum_text(size: Size) -> tuple[str, int]:
+    It is kept, since a floor is written in several ways to choose one, and those in it each time.
+    """
     terms: Terms = size.terms
     folded: list[_Piece] = []
     best = _join(terms, folded)

@@ -15,10 +15,10 @@ Look = Callable[[ast.expr], Tensor | None]
 def outer(operands: Mapping[ast.expr, Tensor], look: Look, function: ast.AST | None) -> bool:
     """Whether a program means that all items of its operands meet, by how they are written.
 
-    It does where an axis was put in and they come from one variable, as in `x[:, None] - x`, or in
-    `x - column` after `column = x[:, None]` in the same `function`; and for one expression with and
-    without `keepdim`. Without any variable, one operand is made of the other, as in
-    `torch.arange(n) - torch.arange(n)[:, None]`.
+    It does where an axis was put in and they come from one variable, as in `x[:, None] - x`, in
+    `x - column` after `column = x[:, None]` in the same `function`, or in `x[:, None] - y` where
+    `y` is `x` if nobody gives it; and for one expression with and without `keepdim`. Without any
+    variable, one operand is made of the other, as in `torch.arange(n) - torch.arange(n)[:, None]`.
     """
     if len(operands) < 2:
         return False
@@ -50,9 +50,22 @@ def _sources(node: ast.AST, look: Look, function: ast.AST | None) -> Iterator[st
     found = None if inner else look(node)
     if found is not None:
         inner = [ast.unparse(node)]
-        if found.inserted and isinstance(node, ast.Name) and function is not None:
-            inner = list(_behind(node.id, look, function)) or inner
+        if isinstance(node, ast.Name) and function is not None:
+            behind = _behind(node.id, look, function) if found.inserted else ()
+            inner = [*behind] or [_by_default(function, node.id) or node.id]
     yield from inner
+
+
+def _by_default(function: ast.AST, name: str) -> str | None:
+    """Return the variable that another one is where it isn't given: `if y is None: y = x`."""
+    for node in ast.walk(function):
+        match node:
+            case ast.If(
+                test=ast.Compare(ast.Name(tested), [ast.Is()], [ast.Constant(None)]),
+                body=[ast.Assign([ast.Name(target)], ast.Name(other))],
+            ) if tested == target == name:
+                return other
+    return None
 
 
 def _behind(name: str, look: Look, function: ast.AST) -> Iterator[str]:

@@ -50,11 +50,11 @@ _UNDER_A_CONDITION: Final = Verdict(Relation.POSSIBLE, own=True)
 class _Told:
     """What was found out of the sizes of atoms: `symbols` are those in the atoms.
 
-    `sizes` and `dims` are some with what is known put in, the one of all atoms, the other of
-    unknowns.
+    `concerned` are those of which these say something, too, once it was asked. `sizes` and `dims`
+    are some with what is known put in, the one of all atoms, the other of unknowns.
     """
 
-    __slots__ = ("atoms", "dims", "sizes", "symbols")
+    __slots__ = ("atoms", "concerned", "dims", "sizes", "symbols")
 
     def __init__(self, atoms: dict[Atom, IntSize]) -> None:
         found: set[Sym] = set()
@@ -65,6 +65,7 @@ class _Told:
                 found |= dims.symbols_in(atom)
         self.atoms = atoms
         self.symbols = frozenset(found)
+        self.concerned: frozenset[Sym] | None = None
         self.sizes: dict[Size, IntSize] = {}
         self.dims: dict[DimExpr, DimExpr] = {}
 
@@ -146,6 +147,14 @@ class Facts:
     def told(self) -> frozenset[Sym]:
         """The symbols in the atoms of which something is known: of no others there is."""
         return self._known().symbols
+
+    @property
+    def concerned(self) -> frozenset[Sym]:
+        """The symbols of which something is known, or of what is said of them."""
+        known = self._known()
+        if known.concerned is None:
+            known.concerned = dims.concerned(known.atoms)
+        return known.concerned | dims.concerned(self.runs) if self.runs else known.concerned
 
     def _known(self) -> _Told:
         if self._told.atoms is not self.atoms:

@@ -13,10 +13,19 @@ from functools import lru_cache
 from pathlib import Path
 
 from shapecheck.signatures.index import StubError
-from shapecheck.signatures.model import Signature
+from shapecheck.signatures.model import NUMPY_WORDS, Signature
 from shapecheck.signatures.reader import Definition, OpClass, Table
 
-__all__ = ["Definition", "OpClass", "Signature", "StubError", "Table", "shipped", "table"]
+__all__ = [
+    "NUMPY_WORDS",
+    "Definition",
+    "OpClass",
+    "Signature",
+    "StubError",
+    "Table",
+    "shipped",
+    "table",
+]
 
 
 def shipped() -> Path:

@@ -213,9 +213,9 @@ class Signature:
         """Bind arguments to parameters as Python does; None where they don't fit the signature."""
         bound: dict[str, Value] = {}
         given = list(args)
-        if not _NUMPY.keys().isdisjoint(kwargs):
+        if not NUMPY_WORDS.keys().isdisjoint(kwargs):
             own = {param.name for param in self.params}
-            kwargs = {k if k in own else _NUMPY.get(k, k): v for k, v in kwargs.items()}
+            kwargs = {k if k in own else NUMPY_WORDS.get(k, k): v for k, v in kwargs.items()}
         for param in self.params:
             if param.star:
                 bound[param.name] = _flatten(given)
@@ -286,7 +286,7 @@ class Signature:
             param.axis is not None or param.name == "dim"
             for signature in (self, *self.overloads)
             for at, param in enumerate(signature.params)
-            if argument in (at, param.name) or _NUMPY.get(str(argument)) == param.name
+            if argument in (at, param.name) or NUMPY_WORDS.get(str(argument)) == param.name
         )
 
     def admits(self, bound: Mapping[str, Value]) -> bool:
@@ -676,8 +676,8 @@ def spread(value: Value, count: int) -> Value:
     return (value,) * count
 
 
-_NUMPY: Final = {"axis": "dim", "keepdims": "keepdim"}
-"""numpy's words for parameters, which torch takes too."""
+NUMPY_WORDS: Final = {"axis": "dim", "keepdims": "keepdim"}
+"""numpy's words for parameters, which torch takes too, with torch's."""
 
 _IGNORED: Final = frozenset(
     "out dtype device layout requires_grad pin_memory memory_format generator non_blocking "

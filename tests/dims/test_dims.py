@@ -956,6 +956,22 @@ def test_sizes_that_are_made_of_themselves(step: Callable[[IntSize, int], IntSiz
     assert substitute(size, {Sym("a"): 5}) is not None
 
 
+def test_what_is_halved_over_and_over_is_written_with_unknowns_in_it() -> None:
+    """As the length is in an encoder of strided convolutions: each floor can be written in ways."""
+    size, kernel = dims.unknown(), own("k")
+    for _ in range(11):
+        size = (size + 2 * (kernel // 2) - kernel) // 2 + 1
+    assert str(size) == "((<k>+_)//2+2047*((<k>+2)//2))//2//2//2//2//2//2//2//2//2//2-<k>"
+
+
+def test_the_text_of_a_size_has_the_names_that_its_unknowns_get() -> None:
+    size = dims.unknown()
+    assert str(size // 2 + 1) == "_//2+1"
+    for symbol in size.symbols():
+        symbol.label("n")
+    assert str(size // 2 + 1) == "n//2+1"
+
+
 def test_numbers_are_worked_out_up_to_a_length() -> None:
     assert name("n") * 2**100 // 2**100 == name("n")
     assert dims.measured(2**100) == 2**100

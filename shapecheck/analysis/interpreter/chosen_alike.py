@@ -95,7 +95,7 @@ def _is_one_turned(frame: Frame, operands: Sequence[ast.expr | None]) -> bool:
     if len(nodes) != 2:
         return False
     for one, other in (nodes, nodes[::-1]):
-        turned = _turned(frame.sources.get(name_of(other) or "", other))
+        turned = _turned(frame.state.sources.get(name_of(other) or "", other))
         if turned is not None and ast.dump(turned) == ast.dump(one):
             return True
     return False

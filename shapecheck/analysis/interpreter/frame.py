@@ -153,7 +153,6 @@ class Frame:
         self.check_yield: Callable[[ast.expr, Value], Value] | None = None
         self.fits_result: Wanted | None = None
         self.destination: tuple[ast.expr, Wanted] | None = None
-        self.sources: dict[str, ast.expr] = {}
         self.given: dict[str, Value] = {}
         self.promised: frozenset[str] | None = None
         self.nested: list[tuple[Function | Class, State]] = []
@@ -444,7 +443,7 @@ class Frame:
     def _kept(self, node: ast.expr, since: int | None, word: str) -> tuple[Tensor, str] | None:
         """Return what a reduction, or the variable it is assigned to, would be under keepdim."""
         name = name_of(node)
-        made = node if name is None else self.sources.get(name)
+        made = node if name is None else self.state.sources.get(name)
         if not isinstance(made, ast.Call) or any(k.arg == word for k in made.keywords):
             return None
         if name is not None and made.lineno != since:

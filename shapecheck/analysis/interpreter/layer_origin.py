@@ -44,7 +44,7 @@ def _made(frame: Frame, node: ast.expr) -> _Made | None:
     """Return the expression that gives an expression's value, with its module."""
     match node:
         case ast.Name(id=name):
-            source = frame.sources.get(name)
+            source = frame.state.sources.get(name)
             return None if source is None else (frame.module, source)
         case ast.Attribute(value=owner, attr=name):
             content = frame.state.content(frame.hush(Frame.eval, owner))

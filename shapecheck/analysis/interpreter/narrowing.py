@@ -83,7 +83,7 @@ def _decided(frame: Frame, holds: bool) -> Paths:
 
 def _meant(frame: Frame, test: ast.Name) -> ast.expr | None:
     """Return the condition that a variable was set to, where nothing in it has changed since."""
-    match frame.sources.get(test.id):
+    match frame.state.sources.get(test.id):
         case ast.Compare() | ast.BoolOp() | ast.UnaryOp() as source:
             return source if _still_means(frame, source, test) else None
     return None

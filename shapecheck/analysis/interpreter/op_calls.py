@@ -444,7 +444,7 @@ def _is_outer(frame: Frame, given: Sequence[Value], site: Site) -> bool:
     """Whether an outer product by broadcasting is written down, as in `x[:, None] - x`."""
 
     def look(node: ast.expr) -> Tensor | None:
-        value = frame.hush(Frame.eval, node)
+        value = plain(frame, frame.hush(Frame.eval, node))
         if isinstance(value, Array):
             value = value.tensor
         return value if isinstance(value, Tensor) else None

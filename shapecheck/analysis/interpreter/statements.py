@@ -70,7 +70,7 @@ def _assign(frame: Frame, node: ast.Assign) -> None:
     for target in node.targets:
         name = name_of(target)
         if name is not None:
-            frame.sources[name] = node.value
+            frame.state.sources[name] = node.value
         store(frame, target, value, node.value)
     name_by_comment(frame, node, value)
 

@@ -164,7 +164,7 @@ NOTHING_NEW: Final = Lesson((), ())
 
 
 def _asked(atom: Atom, asked: Set[Sym]) -> bool:
-    found = dims.symbols(Size.of(atom))
+    found = dims.concerned((atom,))
     return any(symbol in asked or symbol.kind is not Kind.UNKNOWN for symbol in found)
 
 
@@ -281,9 +281,8 @@ class _Looking:
     def known(self, facts: Facts) -> Iterator[Hashable]:
         """Yield what is known of the sizes that were met, and may come to be met."""
         atoms, runs = facts.atoms, facts.runs
-        if not self.names_sizes and self.symbols.isdisjoint(facts.told):
-            if self.symbols.isdisjoint(runs):
-                return
+        if not self.names_sizes and self.symbols.isdisjoint(facts.concerned):
+            return
         told: set[Atom] = set()
         spelled: set[Sym] = set()
         before = -1
@@ -315,9 +314,7 @@ class _Looking:
 
     def _concerns(self, atom: Atom) -> bool:
         """Whether what is known of an atom is of something met, or that may be met by its name."""
-        if isinstance(atom, Sym):
-            return atom in self.symbols or (self.names_sizes and atom.kind is not Kind.UNKNOWN)
-        found = dims.symbols_in(atom)
+        found = dims.concerned((atom,))
         if self.names_sizes and any(symbol.kind is not Kind.UNKNOWN for symbol in found):
             return True
         return not self.symbols.isdisjoint(found)

@@ -12,7 +12,14 @@ from shapecheck.analysis.interpreter.axis_names import name_given
 from shapecheck.analysis.interpreter.by_name import METHOD, given_to_torch
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import UNROLL
-from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, as_learned, register
+from shapecheck.analysis.interpreter.kinds import (
+    Iterated,
+    Kind,
+    Spelling,
+    as_learned,
+    assign_attribute,
+    register,
+)
 from shapecheck.analysis.interpreter.op_calls import Site, apply, write_into
 from shapecheck.analysis.interpreter.registry import MethodCall, method
 from shapecheck.analysis.interpreter.size_labels import name_sizes
@@ -47,15 +54,22 @@ def _call(frame: Frame, call: MethodCall[Tensor] | MethodCall[Free]) -> Value:
     result = apply(frame, signature, args, call.kwargs, site)
     name_sizes(frame, call.arguments.sizes, result, call.owner)
     if call.name.endswith("_"):
-        _put_back(frame, source, result, call.node)
+        _put_back(frame, source, result, call.node, "reshapes" in signature.flags)
     return result
 
 
-def _put_back(frame: Frame, source: ast.expr | None, result: Value, node: ast.expr) -> None:
-    """Give what a method has written into the result: a variable, or who has a part of it."""
+def _put_back(
+    frame: Frame, source: ast.expr | None, result: Value, node: ast.expr, reshapes: bool
+) -> None:
+    """Give what a method has written into the result: a variable, or who has a part of it.
+
+    `reshapes`: the tensor has other axes from now on, wherever it is kept.
+    """
     match source, result:
         case ast.Name(), Tensor():
             frame.renew(source, result, node)
+        case ast.Attribute(value=owner, attr=name), Tensor() if reshapes:
+            assign_attribute(frame, frame.hush(Frame.eval, owner), name, result, source)
         case ast.expr(), Tensor(blank=False):
             write_into(frame, source)
 

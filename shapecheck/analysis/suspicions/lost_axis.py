@@ -10,6 +10,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
 from shapecheck.analysis.suspicions.sources import same, source_of
 from shapecheck.shapes import Tensor
+from shapecheck.signatures import NUMPY_WORDS
 
 _REDUCTIONS: Final = frozenset("mean sum norm vector_norm std var amax amin logsumexp".split())
 _ONE_BY_ONE: Final = frozenset(
@@ -88,7 +89,7 @@ def _reduction(node: ast.Call) -> _Reduced | None:
     if not args or None in given:
         return None
     numbers = [_literal(one) for one in args[1:]]
-    told = {name: _literal(one) for name, one in given.items()}
+    told = {NUMPY_WORDS.get(name or "", name): _literal(one) for name, one in given.items()}
     keeps = told.get("keepdim", False) is not False or any(one is True for one in numbers)
     if keeps or not all(isinstance(one, int | float) for one in numbers):
         return None

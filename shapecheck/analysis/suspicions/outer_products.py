@@ -61,7 +61,7 @@ def _alike(frame: Frame, call: OpCall, column: Shape, row: Shape) -> bool:
 
 def _is_put(frame: Frame, node: ast.expr | None) -> bool:
     """Whether a program itself has put the axis of size 1 there."""
-    source = frame.sources.get(name_of(node) or "", node)
+    source = frame.state.sources.get(name_of(node) or "", node)
     if source is None:
         return False
     if any(last_word(called(one)) in _PUTS_AXES for one in nodes_of(ast.Call, source)):
@@ -74,7 +74,7 @@ def _is_put(frame: Frame, node: ast.expr | None) -> bool:
 
 def _is_kept(frame: Frame, call: OpCall, node: ast.expr | None) -> bool:
     """Whether a reduction has left the axis there for a difference, and not for a comparison."""
-    source = frame.sources.get(name_of(node) or "", node)
+    source = frame.state.sources.get(name_of(node) or "", node)
     words = () if source is None else nodes_of(ast.keyword, source)
     return "sub" in call.name and any(word.arg in ("keepdim", "keepdims") for word in words)
 

@@ -76,9 +76,9 @@ def _factor(frame: Frame, node: ast.expr) -> _Factor | None:
     """Return which one of a decomposition's results an expression is."""
     match node:
         case ast.Attribute(value=ast.Name(name), attr=attr) if attr in _FIELDS:
-            made, index = frame.sources.get(name), _FIELDS[attr]
+            made, index = frame.state.sources.get(name), _FIELDS[attr]
         case ast.Subscript(value=ast.Name(name), slice=ast.Constant(value=int(index))):
-            made = frame.sources.get(name)
+            made = frame.state.sources.get(name)
         case ast.Name(name):
             made, index = _unpacked(frame, name)
         case _:

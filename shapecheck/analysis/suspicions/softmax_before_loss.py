@@ -77,7 +77,7 @@ def _makers(frame: Frame, node: ast.expr, deep: int) -> Iterator[str]:
         return
     name = name_of(node)
     if name is not None:
-        source = frame.sources.get(name)
+        source = frame.state.sources.get(name)
         if source is not None and not _is_conditional(frame, source, node):
             yield from _makers(frame, source, deep - 1)
         return

@@ -26,7 +26,7 @@ RECURRENT: Final = ("RNN", "LSTM", "GRU")
 def source_of(frame: Frame, node: ast.expr | None) -> ast.expr | None:
     """Return the expression that a variable was last set to, and any other as it is."""
     name = name_of(node)
-    return node if name is None else frame.sources.get(name)
+    return node if name is None else frame.state.sources.get(name)
 
 
 def unpacked_from(frame: Frame, node: ast.expr | None, place: int = 0) -> ast.expr | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
+from shapecheck.analysis.program.syntax import elements, nodes_of
 from shapecheck.analysis.suspicions.batch_names import known_batch
+from shapecheck.analysis.suspicions.sources import body
 from shapecheck.shapes import Tensor
 
 
@@ -18,7 +22,7 @@ def batch_squeezed(frame: Frame, call: OpCall) -> Suspicion | None:
     if shape.rank is None or shape.rank < 2 or 1 not in shape.dims[1:]:
         return None
     name = known_batch(frame, shape.dims[0])
-    if not name:
+    if not name or _is_one_index(frame, call):
         return None
     meant = [at for at, item in enumerate(shape.dims) if item == 1]
     axes = str(meant[0]) if len(meant) == 1 else str(tuple(meant))
@@ -26,3 +30,13 @@ def batch_squeezed(frame: Frame, call: OpCall) -> Suspicion | None:
         f'"{call.label}" of {shape} takes axis 0 away as well where {name} has one item',
         (f"squeeze({axes}) takes only what is 1 for every batch",),
     )
+
+
+def _is_one_index(frame: Frame, call: OpCall) -> bool:
+    """Whether it is one of several indices: they broadcast, `x[scores.squeeze(), arange(b)]`."""
+    for node in nodes_of(ast.Subscript, body(frame)):
+        indices = elements(node.slice) or []
+        others = [one for one in indices if not isinstance(one, ast.Slice | ast.Constant)]
+        if call.node in others and len(others) > 1:
+            return True
+    return False

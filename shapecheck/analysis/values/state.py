@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -36,9 +37,12 @@ _ITEMS = 128
 
 
 class State:
-    """The variables with the lines that set them, the heap, and the facts at a point."""
+    """The variables with the lines that set them, the heap, and the facts at a point.
 
-    __slots__ = ("facts", "heap", "since", "vars")
+    `sources` are the expressions to which variables were set, where each is set to one alone.
+    """
+
+    __slots__ = ("facts", "heap", "since", "sources", "vars")
 
     def __init__(
         self,
@@ -46,15 +50,18 @@ class State:
         since: dict[str, int] | None = None,
         heap: dict[Ref, Content] | None = None,
         facts: Facts | None = None,
+        sources: dict[str, ast.expr] | None = None,
     ) -> None:
         self.vars = {} if vars is None else vars
         self.since = {} if since is None else since
         self.heap = {} if heap is None else heap
         self.facts = Facts() if facts is None else facts
+        self.sources = {} if sources is None else sources
 
     def copy(self) -> State:
         """Return an independent copy."""
-        return State(dict(self.vars), dict(self.since), dict(self.heap), self.facts.copy())
+        variables, since, heap = dict(self.vars), dict(self.since), dict(self.heap)
+        return State(variables, since, heap, self.facts.copy(), dict(self.sources))
 
     def new(self, content: Content) -> Ref:
         """Put new content on the heap."""
@@ -288,10 +295,12 @@ class _Joiner:
     def state(self, variables: dict[str, Value]) -> State:
         """Join all else, and return the state with these variables."""
         mine, theirs, heap = self.left, self.right, self.heap
-        since = {**theirs.since}
+        since, sources = {**theirs.since}, {**mine.sources, **theirs.sources}
         for name, line in () if mine.since == since else mine.since.items():
             if since.setdefault(name, line) < line:
                 since[name] = line
+                if name in mine.sources:
+                    sources[name] = mine.sources[name]
         for side in (mine.heap, theirs.heap):
             for ref in [ref for ref in side if ref not in heap]:
                 if ref not in heap:
@@ -300,7 +309,7 @@ class _Joiner:
         for one, other in ((mine, theirs), (theirs, mine)):
             for symbol in _only_there(one, other):
                 facts.take_over(symbol, one.facts)
-        return State(variables, since, heap, facts)
+        return State(variables, since, heap, facts, sources)
 
     def ref(self, ref: Ref) -> None:
         a, b = self.left.heap.get(ref), self.right.heap.get(ref)

@@ -228,7 +228,8 @@ def conv_transpose_module(
         numbers(self["padding"], count),
         numbers(self["dilation"], count),
     )
-    sizes = _spread(call, found, windows, self["output_padding"])
+    extra = self["output_padding"] if output_size is None else 0  # `output_size` says it then
+    sizes = _spread(call, found, windows, extra)
     if output_size is not None:
         given = output_size if isinstance(output_size, (tuple, list)) else ()
         sizes = list(numbers(tuple(given)[-count:], count))
