@@ -219,7 +219,7 @@ def _cat_ragged(call: Call, shapes: Sequence[Shape], dim: Value, headline: str) 
     """Concatenate tensors of unknown rank along an axis that is counted from a known end."""
     positions = [call.axis(shape, dim) for shape in shapes]
     if any(position is None for position in positions):
-        return Shape.unknown()
+        return Shape((*Shape.unknown().dims, *_behind(call, shapes, dim, headline)))
     first = positions[0]
     assert first is not None
     before, after = shapes[0].dims[:first], shapes[0].dims[first + 1 :]
@@ -234,6 +234,26 @@ def _cat_ragged(call: Call, shapes: Sequence[Shape], dim: Value, headline: str) 
         before = _beside(call, before, shape.dims[:position], tail, index, said)
         after = _beside(call, after, shape.dims[position + 1 :], 0, index, said)
     return Shape((*before, tidy(call, total), *after))
+
+
+def _behind(call: Call, shapes: Sequence[Shape], dim: Value, headline: str) -> tuple[Item, ...]:
+    """Return the last axes, which aren't the joined one whatever rank the tensors have.
+
+    That is of `(... n k)` the last one where they are joined along axis 0.
+    """
+    if not isinstance(dim, int) or dim < 0:
+        return ()
+    most = max(shape.least_rank for shape in shapes) - dim - 1
+    found: tuple[Item, ...] = ()
+    for index, shape in enumerate(shapes):
+        known = [*itertools.takewhile(lambda item: not isinstance(item, Run), shape.dims[::-1])]
+        row = tuple(known[: max(most, 0)][::-1])
+        shared = min(len(found), len(row))
+        longer = found if len(found) > len(row) else row
+        ends = found[len(found) - shared :], row[len(row) - shared :]
+        met = _beside(call, *ends, 0, index, headline.format(_both(shapes, 0, index)))
+        found = (*longer[: len(longer) - shared], *met)
+    return found
 
 
 def _beside(
