@@ -40,7 +40,10 @@ def where(call: Call, condition: Value, input: Value, other: Value, **rest: Valu
 
 @rule("masked_fill")
 def masked_fill(call: Call, input: Value, mask: Value, value: Value, **rest: Value) -> Value:
-    """Broadcast a tensor and a mask; the dtype is the tensor's."""
+    """Broadcast a tensor and a mask; the dtype is the tensor's.
+
+    A mask of which no rank is known is supposed to fit into the tensor, as masks are meant to.
+    """
     tensor, chosen = as_tensor(input), as_tensor(mask)
     if not chosen.dtype & dtypes.BOOL:
         raise mismatch(
@@ -56,7 +59,10 @@ def masked_fill(call: Call, input: Value, mask: Value, value: Value, **rest: Val
         )
     if call.extra:
         return inplace(call, tensor, chosen)
-    return combined(call, (tensor, chosen), tensor.dtype)
+    found = combined(call, (tensor, chosen), tensor.dtype)
+    shape = call.facts.shape(tensor.shape)
+    is_open = shape.rank is not None and call.facts.shape(chosen.shape).rank is None
+    return found.with_shape(shape) if is_open else found
 
 
 @rule("dist")
