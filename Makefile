@@ -66,7 +66,7 @@ test-compiled: compiled ## Run the tests of what is compiled against that wheel
 	$(BIN)/python -m pip install $(PIP_FLAGS) --no-deps --target $(COMPILED) \
 		"$$(ls -t dist/torch_shapecheck-*.whl | head -n 1)"
 	cp -R $(BESIDE) $(COMPILED)
-	cd $(COMPILED) && PYTHONPATH=. SHAPECHECK_COMPILED=1 \
+	cd $(COMPILED) && PYTHONPATH=$(abspath $(COMPILED)) SHAPECHECK_COMPILED=1 \
 		$(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) $(TESTS_COMPILED)
 
 # Python and torch keep what they allocate until the end, so that leaks are not for these to find.

@@ -15,11 +15,7 @@ from shapecheck.analysis.host import Body, Host, Options, Source, Unread
 @checking.without_collecting
 def look(source: Source, host: Host, options: Options) -> list[Body]:
     """Do what `analysis.inspect` says."""
-    apart = _Apart(host)  # a program doesn't keep its host
-    module = checking.begun(source, apart, options)
-    watcher = Watcher(module)
-    found = [check_watched(module, part, watcher) for part in parts_of(module)]
-    return measure.bodies(watcher.analysis(group for one in found for group in one.groups))
+    return _Apart(host).look(source, options)
 
 
 def unread(source: Source, host: Host, options: Options) -> list[Unread]:
@@ -38,3 +34,10 @@ class _Apart:
     def source(self, module: str) -> Source | None:
         """Ask the other host."""
         return self._host.source(module)
+
+    def look(self, source: Source, options: Options) -> list[Body]:
+        """Look at each expression, and be there for as long as that takes."""
+        module = checking.begun(source, self, options)
+        watcher = Watcher(module)
+        found = [check_watched(module, part, watcher) for part in parts_of(module)]
+        return measure.bodies(watcher.analysis(group for one in found for group in one.groups))
