@@ -166,7 +166,8 @@ def test_a_layer_is_given_a_batch() -> None:
     for kind, behind, text in [
         ("untold", (a,), "_ a"),
         ("untold", (), "_ _"),
-        ("untold", (a, b), "... a b"),
+        ("untold", (a, b), "a b"),
+        ("untold", (a, b, a), "... a b a"),
         ("supposed", (a,), "... a"),
     ]:
         _, shape = row((), kind, behind)
