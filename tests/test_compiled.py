@@ -92,6 +92,23 @@ def test_membership_is_not_asked_of_a_generator() -> None:
     assert not found, RULES
 
 
+def test_no_frozen_dataclass_has_fields_from_another_one() -> None:
+    """Compiled, garbage collection would count what they refer to twice, and drop what is used."""
+    bases: dict[str, set[str]] = {}
+    frozen: dict[str, str] = {}
+    fields: set[str] = set()
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            marks = [ast.unparse(one) for one in getattr(node, "decorator_list", ())]
+            if isinstance(node, ast.ClassDef) and any("dataclass(" in one for one in marks):
+                bases[node.name] = {ast.unparse(base) for base in node.bases}
+                if any("frozen=True" in one for one in marks):
+                    frozen[node.name] = f"{path}:{node.lineno}"
+                if any(isinstance(one, ast.AnnAssign) for one in node.body):
+                    fields.add(node.name)
+    assert not [place for name, place in frozen.items() if bases[name] & fields], RULES
+
+
 @only_compiled
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_is_compiled(room: str) -> None:

@@ -401,7 +401,7 @@ class Met(Origin):
 # Of other symbols ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class OfSymbol(Origin):
     """What is said of one other symbol."""
 
@@ -417,7 +417,7 @@ class OfSymbol(Origin):
         return replace(self, symbol=renamed(self.symbol))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class StandIn(OfSymbol):
     """What stands in for a symbol in part of a calculation: what it is beside its remainder."""
 
@@ -427,7 +427,7 @@ class StandIn(OfSymbol):
         return self.symbol.owner
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class EqualPart(StandIn):
     """One of `count` equal parts of a symbol, which `count` divides."""
 
@@ -440,7 +440,7 @@ class EqualPart(StandIn):
         return None if whole is None else whole // self.count
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class ElementsOf(OfSymbol):
     """How many elements a run of dimensions spans."""
 
@@ -450,7 +450,7 @@ class ElementsOf(OfSymbol):
         return self.symbol
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class LengthOf(OfSymbol):
     """How many dimensions a run has."""
 
@@ -458,7 +458,7 @@ class LengthOf(OfSymbol):
 Which: TypeAlias = Literal["first", "last", "after", "before"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class PartOf(OfSymbol):
     """A part of a run: its `first` or `last` dimensions, `count` of them.
 
@@ -469,12 +469,12 @@ class PartOf(OfSymbol):
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class IsBound(OfSymbol):
     """Whether a first-class dimension has a size as yet, 1 or 0."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class LoopAxis(OfSymbol):
     """The axis that stands for a first-class dimension while an op works on it."""
 

@@ -29,10 +29,10 @@ class Kind(IntEnum):
 class Origin:
     """Where a symbol comes from, which tells apart symbols that are spelled alike.
 
-    There is one frozen class for each meaning: what `Sym` itself makes is here, all others are in
-    `origins`. Equal origins mean the same thing, so that a symbol of the same name is the same.
-    What is asked of a symbol and depends on its origin is answered here for all that say nothing
-    of it.
+    There is one class for each meaning, which nobody changes: what `Sym` itself makes is here, all
+    others are in `origins`. Equal origins mean the same thing, so that a symbol of the same name is
+    the same. What is asked of a symbol and depends on its origin is answered here for all that say
+    nothing of it.
     """
 
     __slots__ = ()
@@ -145,7 +145,7 @@ class Here(Origin):
 HERE: Final = Here()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Unknown(Origin):
     """A new unknown of `Sym.fresh`: nothing is said of it, and no other symbol is it.
 
@@ -163,7 +163,7 @@ class Unknown(Origin):
         return type(self)(os.urandom(16))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class LeftOpen(Unknown):
     """An unknown that an annotation leaves open, by `_` or `...`."""
 
@@ -212,7 +212,7 @@ class Untold(Origin):
         return self
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Counted(Unknown):
     """How many items a mask takes: what is beside it is another size."""
 
@@ -222,12 +222,12 @@ class Counted(Unknown):
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Batched(Unknown):
     """How many items are put together in a batch."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Supposed(Unknown):
     """An unknown that is as the program needs it: what uses it says what it is."""
 
@@ -237,7 +237,7 @@ class Supposed(Unknown):
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class SupposedMask(Supposed):
     """The same of a mask, which is made to be broadcast: what it meets tells none of its sizes."""
 
