@@ -470,7 +470,8 @@ class Sym:
         return self._from(self.origin.at(path)) if self.moves else self
 
     def _from(self, origin: Origin) -> Sym:
-        if origin is self.origin or origin == self.origin:
+        one: object = origin  # compiled, two that are declared to be `Origin` are compared by `is`
+        if one == self.origin:
             return self
         if self.kind is Kind.UNKNOWN and origin.stretches:  # one of several of a tensor
             return Sym.distinct(self.name, self.kind, origin, self.size)
