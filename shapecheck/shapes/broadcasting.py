@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -10,7 +9,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import Composite, DimExpr, Kind, Relation, Size, Sym
 from shapecheck.dims.origins import spanning
 from shapecheck.shapes.facts import COORDINATES, Facts, is_clamped
-from shapecheck.shapes.model import Item, Run, Shape, either, has_run
+from shapecheck.shapes.model import Item, Run, Shape, behind_runs, either, has_run
 
 
 def broadcast(
@@ -116,7 +115,7 @@ def _reaches(facts: Facts, supposed: Sequence[Item], fixed: Sequence[Item]) -> b
     shape = facts.shape(Shape(tuple(supposed)))
     runs = [item for item in supposed if isinstance(item, Run)]
     if has_run(fixed):
-        behind = [*itertools.takewhile(lambda item: not isinstance(item, Run), reversed(fixed))]
+        behind = behind_runs(fixed)
         if len(supposed) > 1 or not runs or not runs[0].symbol.supposed or 1 not in behind:
             return False
         return facts.stretched(shape, back=len(behind)) != shape
@@ -203,9 +202,4 @@ def _broadcast_runs(a: list[Item], b: list[Item]) -> tuple[Item, ...]:
 
 def _stays(items: list[Item]) -> list[DimExpr]:
     """Return the dims behind the last run as they are when broadcast against who knows what."""
-    kept: list[DimExpr] = []
-    for item in reversed(items):
-        if isinstance(item, Run):
-            break
-        kept.append(dims.unknown() if item == 1 or _loose(item) else item)
-    return kept[::-1]
+    return [dims.unknown() if one == 1 or _loose(one) else one for one in behind_runs(items)]

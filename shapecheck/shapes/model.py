@@ -108,6 +108,12 @@ def has_run(items: Iterable[object]) -> bool:
     return any(isinstance(item, Run) for item in items)
 
 
+def behind_runs(items: Sequence[Item]) -> tuple[DimExpr, ...]:
+    """Return the dimensions behind the last run, counted from the end; all where there is none."""
+    last = max((at for at, _ in runs_in(items)), default=-1)
+    return tuple(item for item in items[last + 1 :] if not isinstance(item, Run))
+
+
 def is_vague(items: Iterable[object]) -> bool:
     """Whether nothing says which axes some of a shape's are, or how many."""
     return any(isinstance(item, Run) and not item.symbol.has_name for item in items)

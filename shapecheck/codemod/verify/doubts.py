@@ -92,7 +92,10 @@ def _is_gone(place: Place, one: Proposal, found: Mapping[Path, Proposed]) -> boo
 
 
 def _is_another(complaint: Complaint, place: Place, one: Proposal) -> bool:
-    """Whether an annotation was said by a person, seen, or inferred from another function."""
+    """Whether an annotation was said by a person, seen, or inferred from another function.
+
+    What is inferred counts for nothing where the complaint is that sizes don't broadcast.
+    """
     path, slot = place
     own = path == complaint.path and slot.function == complaint.function
     return one.origin != "static" or not (own or complaint.blame.kind == "broadcast")

@@ -42,7 +42,8 @@ def where(call: Call, condition: Value, input: Value, other: Value, **rest: Valu
 def masked_fill(call: Call, input: Value, mask: Value, value: Value, **rest: Value) -> Value:
     """Broadcast a tensor and a mask; the dtype is the tensor's.
 
-    A mask of which no rank is known is supposed to fit into the tensor, as masks are meant to.
+    A mask of which no rank is known is supposed to fit into a tensor of three axes or more, none of
+    which is 1: nobody has a larger one. Fewer are often spread over all that the mask is for.
     """
     tensor, chosen = as_tensor(input), as_tensor(mask)
     if not chosen.dtype & dtypes.BOOL:
@@ -61,8 +62,9 @@ def masked_fill(call: Call, input: Value, mask: Value, value: Value, **rest: Val
         return inplace(call, tensor, chosen)
     found = combined(call, (tensor, chosen), tensor.dtype)
     shape = call.facts.shape(tensor.shape)
-    is_open = shape.rank is not None and call.facts.shape(chosen.shape).rank is None
-    return found.with_shape(shape) if is_open else found
+    is_open = call.facts.shape(chosen.shape).rank is None
+    is_whole = shape.rank is not None and shape.rank > 2 and 1 not in shape.dims
+    return found.with_shape(shape) if is_open and is_whole else found
 
 
 @rule("dist")

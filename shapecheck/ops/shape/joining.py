@@ -23,7 +23,7 @@ from shapecheck.ops.agree import (
 from shapecheck.ops.call import Call, Repeated, Value, replace, rule
 from shapecheck.ops.promotion import promoted
 from shapecheck.ops.saying import written
-from shapecheck.shapes import Clash, Item, Mismatch, Run, Shape, Tensor, mismatch
+from shapecheck.shapes import Clash, Item, Mismatch, Run, Shape, Tensor, behind_runs, mismatch
 
 
 @rule("cat")
@@ -243,11 +243,11 @@ def _behind(call: Call, shapes: Sequence[Shape], dim: Value, headline: str) -> t
     """
     if not isinstance(dim, int) or dim < 0:
         return ()
-    most = max(shape.least_rank for shape in shapes) - dim - 1
+    most = max(0, max(shape.least_rank for shape in shapes) - dim - 1)
     found: tuple[Item, ...] = ()
     for index, shape in enumerate(shapes):
-        known = [*itertools.takewhile(lambda item: not isinstance(item, Run), shape.dims[::-1])]
-        row = tuple(known[: max(most, 0)][::-1])
+        known = behind_runs(shape.dims)
+        row = known[max(0, len(known) - most) :]
         shared = min(len(found), len(row))
         longer = found if len(found) > len(row) else row
         ends = found[len(found) - shared :], row[len(row) - shared :]

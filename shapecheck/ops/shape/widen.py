@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 import shapecheck.dims as dims
@@ -12,7 +11,7 @@ from shapecheck.ops.agree import loose
 from shapecheck.ops.call import Call, Value, as_dim, as_shape, is_size, replace, resolved, rule
 from shapecheck.ops.saying import written
 from shapecheck.ops.shape.axes import axis_count, left_open, of_rank
-from shapecheck.shapes import Item, Run, Shape, Tensor, has_run, mismatch
+from shapecheck.shapes import Item, Run, Shape, Tensor, behind_runs, has_run, mismatch
 
 
 @rule("expand")
@@ -124,10 +123,10 @@ def repeat(call: Call, input: Value, repeats: Value, **rest: Value) -> Value:
         )
     if shape.rank is None and tile:
         return Tensor(Shape.unknown(), tensor.dtype)
-    known = tuple(itertools.takewhile(lambda item: not isinstance(item, Run), shape.dims[::-1]))
+    known = behind_runs(shape.dims)
     missing = len(repeats) - len(known)
     front = Shape.of_rank(missing).dims if shape.rank is None else (1,) * missing
-    padded = (*front, *known[::-1])
+    padded = (*front, *known)
     items: list[Item] = []
     for item, count in zip(padded, repeats, strict=True):
         assert not isinstance(item, Run)
