@@ -221,13 +221,14 @@ class Engine(Generic[F]):
         parts: list[PartRecord] = []
         for part in checking.parts:
             record = kept.get(part.key)
-            if record is not None:
+            if record is not None and record.is_brief == checking.effort.is_spent:
                 moved = record.moved(part.lines[0])
                 is_same = not record.spelled or record.spelled == checking.spelled(part.lines)
                 if is_same and _is_inside(moved.findings.said, source):
                     on = {before.readings[at]: before.digests[at] for at in record.rests_on}
                     rests_on = _numbered(on, places, digests)
                     parts.append(replace(moved, rests_on=rests_on))
+                    checking.effort.taken += record.steps
                     continue
             if self._before_part is not None:
                 self._before_part()
@@ -237,7 +238,14 @@ class Engine(Generic[F]):
             rests_on = _numbered(found.rests_on, places, digests)
             parts.append(
                 PartRecord(
-                    part.key, part.lines[0], spelled, rests_on, found.findings, found.covered
+                    part.key,
+                    part.lines[0],
+                    spelled,
+                    rests_on,
+                    found.findings,
+                    found.covered,
+                    found.steps,
+                    found.is_brief,
                 )
             )
         checking.end()

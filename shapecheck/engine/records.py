@@ -58,7 +58,7 @@ class PartRecord:
     `line` is its first line then, and `spelled` a digest of its lines as they are spelled: what is
     said moves with them. It is "" where nothing is said. `rests_on` counts in the readings of the
     module's record; see `numbers`. `covered` is what is known of its tensors, None where that
-    wasn't counted.
+    wasn't counted. `steps` and `is_brief` are as in `analysis.Checked`.
     """
 
     key: str
@@ -67,6 +67,8 @@ class PartRecord:
     rests_on: Numbers
     findings: Findings
     covered: Coverage | None = None
+    steps: int = 0
+    is_brief: bool = False
 
     def moved(self, line: int) -> PartRecord:
         """Return it as it is where the part begins on another line."""
@@ -203,6 +205,8 @@ def _grounds_to_text(grounds: Grounds) -> str:
             [*one.rests_on],
             _findings(one.findings),
             _coverage(one.covered),
+            one.steps,
+            one.is_brief,
         ]
         for one in grounds.parts
     ]
@@ -220,8 +224,10 @@ def _grounds_from_text(text: str) -> Grounds:
                 numbers(map(int, on)),
                 _read_findings(what),
                 _read_coverage(covered),
+                _number(steps),
+                bool(is_brief),
             )
-            for key, line, spelled, on, what, covered in parts
+            for key, line, spelled, on, what, covered, steps, is_brief in parts
         )
         if any(at >= len(readings) for part in found for at in part.rests_on):
             raise ValueError("a part rests on what isn't there")

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
 
 from shapecheck.shapes import Tensor
+
+_KEPT: Final = 4
+"""Of so many functions is it kept what their syntax says: each asks of one again and again."""
 
 Look = Callable[[ast.expr], Tensor | None]
 """Says what is known of the tensor that a variable or an attribute is, None where it is none."""
@@ -58,14 +63,20 @@ def _sources(node: ast.AST, look: Look, function: ast.AST | None) -> Iterator[st
 
 def _by_default(function: ast.AST, name: str) -> str | None:
     """Return the variable that another one is where it isn't given: `if y is None: y = x`."""
+    return _defaults(function).get(name)
+
+
+@lru_cache(maxsize=_KEPT)
+def _defaults(function: ast.AST) -> Mapping[str, str]:
+    found: dict[str, str] = {}
     for node in ast.walk(function):
         match node:
             case ast.If(
                 test=ast.Compare(ast.Name(tested), [ast.Is()], [ast.Constant(None)]),
                 body=[ast.Assign([ast.Name(target)], ast.Name(other))],
-            ) if tested == target == name:
-                return other
-    return None
+            ) if tested == target:
+                found.setdefault(target, other)
+    return found
 
 
 def _behind(name: str, look: Look, function: ast.AST) -> Iterator[str]:
@@ -81,8 +92,16 @@ def lone_value(function: ast.AST, name: str) -> ast.expr | None:
     bound = bindings(function, name)
     if len(bound) != 1:
         return None
-    pairs = (pair for node in ast.walk(function) for pair in _assigned(node))
-    return next((value for target, value in pairs if target is bound[0]), None)
+    return _values(function).get(bound[0])
+
+
+@lru_cache(maxsize=_KEPT)
+def _values(function: ast.AST) -> Mapping[ast.AST, ast.expr]:
+    """Return what each name in a function's syntax, or what it unpacks to, is assigned."""
+    found: dict[ast.AST, ast.expr] = {}
+    for target, value in (pair for node in ast.walk(function) for pair in _assigned(node)):
+        found.setdefault(target, value)
+    return found
 
 
 def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -108,23 +127,37 @@ def _item_by_item(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr,
     yield target, value
 
 
-def bindings(function: ast.AST, name: str) -> list[ast.AST]:
+def bindings(function: ast.AST, name: str) -> Sequence[ast.AST]:
     """Return the pieces of a function's syntax that give a variable a value."""
-    return [node for node in ast.walk(function) if binds(node, name)]
+    return _bindings(function).get(name, ())
+
+
+@lru_cache(maxsize=_KEPT)
+def _bindings(function: ast.AST) -> Mapping[str, Sequence[ast.AST]]:
+    found: dict[str, list[ast.AST]] = {}
+    for node in ast.walk(function):
+        for name in _bound_by(node):
+            found.setdefault(name, []).append(node)
+    return found
 
 
 def binds(node: ast.AST, name: str) -> bool:
     """Whether a piece of syntax gives a variable a value, or takes it out of this function."""
+    return name in _bound_by(node)
+
+
+def _bound_by(node: ast.AST) -> Collection[str]:
     match node:
-        case ast.Name(id=found, ctx=ast.Store() | ast.Del()) | ast.arg(arg=found):
-            return found == name
-        case ast.Global(names=found) | ast.Nonlocal(names=found):
-            return name in found
-        case ast.ExceptHandler(name=found) | ast.MatchAs(name=found) | ast.MatchStar(name=found):
-            return found == name
-        case ast.alias(name=found, asname=other):
-            return (other or found.partition(".")[0]) == name
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
+            return (name,)
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            return {*names}
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+            return (name,)
+        case ast.MatchStar(name=str(name)):
+            return (name,)
+        case ast.alias(name=name, asname=other):
+            return (other or name.partition(".")[0],)
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            return node.name == name
-        case _:
-            return False
+            return (node.name,)
+    return ()

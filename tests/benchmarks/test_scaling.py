@@ -26,8 +26,8 @@ def analysed(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Diagnosti
     budgets: list[tuple[budget.Budget, int]] = []
     make = budget.Budget.of
 
-    def counted(lines: int) -> budget.Budget:
-        made = make(lines)
+    def counted(lines: int, *, briefly: bool = False) -> budget.Budget:
+        made = make(lines, briefly=briefly)
         budgets.append((made, made.left))
         return made
 
@@ -71,6 +71,21 @@ def test_the_end_of_the_budget_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         '"long" takes more steps to analyse than shapecheck allows for its length: it is checked '
         "up to here, and not further; shorter functions, and annotations on those that it calls, "
         "take fewer"
+    )
+
+
+def test_what_comes_after_too_many_steps_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions that took the most of what a module may leave the others few steps."""
+    monkeypatch.setattr(budget, "MODULE_STEPS", 100)
+    monkeypatch.setattr(budget, "BRIEF_STEPS", 50)
+    monkeypatch.setattr(budget, "STEPS_A_LINE", 0)
+    first, second = straight(40).splitlines(), straight(40).replace("long", "later").splitlines()
+    text = "\n".join([*first, *second[5:]])
+    found = analyze_module(Source("long", "long.py", text), NoSources(), Options())
+    (note,) = (one for one in found if one.severity == "note" and one.span.line > len(first))
+    assert note.message == (
+        '"later" comes after functions that took the most of the module\'s steps: it is checked up '
+        "to here, and not further; shorter modules, and annotations on what these call, take fewer"
     )
 
 

@@ -16,6 +16,7 @@ from shapecheck.analysis import Options, Source, analyze_module
 from shapecheck.analysis.check import parts
 from shapecheck.analysis.check.module import Checking
 from shapecheck.analysis.check.parts import Part
+from shapecheck.analysis.interpreter import budget
 from shapecheck.analysis.program.model import Class, Function
 from shapecheck.analysis.program.modules import Module
 from shapecheck.engine import Database, Engine, Store
@@ -143,9 +144,11 @@ def looked_into() -> Iterator[list[str]]:
     names: list[str] = []
     check = parts._function
 
-    def noting(module: Module, function: Function, owner: Class | None, key: str) -> None:
+    def noting(
+        module: Module, function: Function, owner: Class | None, key: str, effort: budget.Effort
+    ) -> None:
         names.append(key)
-        check(module, function, owner, key)
+        check(module, function, owner, key, effort)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "_function", noting)
@@ -401,6 +404,27 @@ def test_what_is_found_alone_is_what_is_found_together() -> None:
             alone = analysis.begin(files.sources[name], files, Options())
             (same,) = (one for one in alone.parts if one.key == part.key)
             assert dataclasses.astuple(alone.check(same)) == dataclasses.astuple(found[part.key])
+
+
+def test_an_edit_that_takes_the_steps_of_what_comes_after_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What got few steps, since others had taken too many, is found anew when these take fewer."""
+    monkeypatch.setattr(budget, "MODULE_STEPS", 300)
+    monkeypatch.setattr(budget, "BRIEF_STEPS", 20)
+    monkeypatch.setattr(budget, "STEPS_A_LINE", 0)
+    short = "\n\ndef short(x: Float[Tensor, 'b d']):\n    x = x + 1\n    return x\n"
+    long = short.replace("    x = x + 1\n", "    x = x + 1\n" * 90).replace("short", "long")
+    wrong = long.replace("return x", "return x @ x.T @ x.T").replace("long", "wrong")
+    for stays in (False, True):
+        database = Database(tmp_path / str(stays))
+        program = Program({"all": HEAD + short + wrong}, Store(database, "maker"), stays=stays)
+        edits = ((short, True), (long, False), (short, True), (long + long, False), (long, False))
+        for first, is_found in edits:
+            program.put("all", HEAD + first + wrong)
+            program.check()
+            found = {one.severity for one in program.engine.check("all")}
+            assert ("error" in found) == is_found
 
 
 def test_what_was_checked_without_counting_is_not_checked_again(tmp_path: Path) -> None:

@@ -50,7 +50,8 @@ def _texts(content: bytes) -> list[str]:
 WHOLE = json.dumps({"layers": "text"})
 SAID = '[[1, 0, 1, 4, "wrong", "error", "shape", null]]'
 COVERED = '[2, 1, 0, [["data", "x.nonzero()", 1]], ["function", "f"]]'
-PARTS = '[[["layers", "body f", "x"]], [["f", 1, "", [0], null, [2, 1, 0, [], ["open", "x"]]]]]'
+PART = '["f", 1, "", [0], null, [2, 1, 0, [], ["open", "x"]], 7, false]'
+PARTS = f'[[["layers", "body f", "x"]], [{PART}]]'
 DEEP = "[" * 100_000 + "]" * 100_000
 
 
@@ -141,6 +142,9 @@ def test_what_a_record_looks_like() -> None:
                 ("null", '[[], [[null, [1, Infinity], "k", []]]]'),
                 ("null", '[[], [[[1, 2, 3], null, "k", []]]]'),
                 ("null", DEEP),
+                ("7, false", "-7, false"),
+                ("7, false", '"7", false'),
+                (", 7, false", ""),
                 ("body f", "\\ud800"),
                 (PARTS, DEEP),
                 (PARTS, ""),

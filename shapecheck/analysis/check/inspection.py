@@ -10,6 +10,7 @@ from shapecheck.analysis.coverage import measure
 from shapecheck.analysis.coverage import unread as looking
 from shapecheck.analysis.coverage.watching import Watcher
 from shapecheck.analysis.host import Body, Host, Options, Source, Unread
+from shapecheck.analysis.interpreter.budget import Effort
 
 
 @checking.without_collecting
@@ -39,5 +40,6 @@ class _Apart:
         """Look at each expression, and be there for as long as that takes."""
         module = checking.begun(source, self, options)
         watcher = Watcher(module)
-        found = [check_watched(module, part, watcher) for part in parts_of(module)]
+        effort = Effort()
+        found = [check_watched(module, part, effort, watcher) for part in parts_of(module)]
         return measure.bodies(watcher.analysis(group for one in found for group in one.groups))

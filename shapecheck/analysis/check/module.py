@@ -26,7 +26,7 @@ from shapecheck.analysis.coverage.showing import Showing
 from shapecheck.analysis.findings import Findings, Lines, merged
 from shapecheck.analysis.host import Coverage, Diagnostic, Host, Look, Options, Source, Tracing
 from shapecheck.analysis.interpreter import calls, decorators, expressions, statements
-from shapecheck.analysis.interpreter.budget import BudgetExceeded
+from shapecheck.analysis.interpreter.budget import BudgetExceeded, Effort
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.answers import Ground, Place, places
 from shapecheck.analysis.program.model import Value
@@ -85,9 +85,10 @@ def check_module(
     module = begun(source, host, options)
     found: list[Findings] = []
     asked: set[Ground] = set()
+    effort = Effort()
     for part in parts_of(module):
         if only is None or part.line in only:
-            findings, rests_on = check(module, part)
+            findings, rests_on = check(module, part, effort)
             found.append(findings)
             asked |= rests_on
     _end(module, host, asked)
@@ -121,8 +122,9 @@ def check_parts(
             by_line.setdefault(part.line, []).append(part)
     found = []
     asked: set[Ground] = set()
+    effort = Effort()
     for line, some in by_line.items():
-        checked = [check(module, part, apart=True) for part in some]
+        checked = [check(module, part, effort, apart=True) for part in some]
         grounds = set[Ground]().union(*(rests_on for _, rests_on in checked))
         found.append(Said(line, merged([one for one, _ in checked]), places(grounds)))
         asked |= grounds
@@ -131,21 +133,26 @@ def check_parts(
 
 
 class Checking:
-    """A module that is checked part by part; see `analysis.begin`."""
+    """A module that is checked part by part; see `analysis.begin`.
+
+    `effort` is that of the parts that were checked, and of those of which somebody knew.
+    """
 
     def __init__(self, module: Module, host: Host, counts: bool) -> None:
         self._module, self._host, self._counts = module, host, counts
         self._asked: dict[str, None] = {}
+        self.effort = Effort()
         self.parts = parts_of(module)
 
     @without_collecting
     def check(self, part: Part) -> Checked:
         """Check one of the parts."""
-        module, covered = self._module, None
+        module, effort, covered = self._module, self.effort, None
+        is_brief, before = effort.is_spent, effort.taken
         if self._counts:
-            findings, grounds, covered = check_counting(module, part)
+            findings, grounds, covered = check_counting(module, part, effort)
         else:
-            findings, grounds = check(module, part)
+            findings, grounds = check(module, part, effort)
         if findings and not _moves(findings, part.lines):
             grounds.add(module.syntax.reading(TEXT))
         rests_on: dict[Key, str] = {}
@@ -158,13 +165,14 @@ class Checking:
                 case str():
                     rests_on[one, EXISTENCE] = digest_of(self._host.source(one), EXISTENCE)
         self._asked.update(dict.fromkeys(name for name, _ in rests_on))
-        return Checked(findings, rests_on, covered)
+        return Checked(findings, rests_on, covered, effort.taken - before, is_brief)
 
     @without_collecting
     def look(self, part: Part) -> Look:
         """Return what an editor shows of one of the parts."""
         watcher = Showing(self._module)
-        return watcher.look(part.lines, check_watched(self._module, part, watcher).groups)
+        found = check_watched(self._module, part, Effort(), watcher)
+        return watcher.look(part.lines, found.groups)
 
     def spelled(self, lines: Lines) -> str:
         """Return a digest of some lines as they are spelled."""
@@ -181,12 +189,15 @@ class Checking:
 class Checked:
     """What is said of a part, and what stood in each piece of source that was read for it.
 
-    `covered` is what is known of its tensors, where that is counted.
+    `covered` is what is known of its tensors, where that is counted. `steps` is what it took; it
+    `is_brief` where it got few, since those before it in the module had taken too many.
     """
 
     findings: Findings
     rests_on: dict[Key, str]
     covered: Coverage | None = None
+    steps: int = 0
+    is_brief: bool = False
 
 
 def begin(

@@ -24,7 +24,7 @@ from shapecheck.analysis.findings import NO_TENSORS, Findings, Led, Lines, blame
 from shapecheck.analysis.host import SUSPECT, Coverage
 from shapecheck.analysis.interpreter import body as bodies
 from shapecheck.analysis.interpreter import overrides
-from shapecheck.analysis.interpreter.budget import Budget, BudgetExceeded
+from shapecheck.analysis.interpreter.budget import Budget, BudgetExceeded, Effort
 from shapecheck.analysis.interpreter.frame import Frame, observing
 from shapecheck.analysis.library import argparse
 from shapecheck.analysis.program.answers import Ground, grounds
@@ -58,13 +58,13 @@ class Part:
     """A part of a module: what it is called there, and its lines, from its first decorator on.
 
     `line` is that of the `def`. The parts that no `def` has are at line 0, and have no lines.
-    `covered` counts what is known in it.
+    `check` takes note of the steps that it takes, and `covered` counts what is known in it.
     """
 
     key: str
     line: int
     lines: Lines
-    check: Callable[[], None]
+    check: Callable[[Effort], None]
     covered: Callable[[Analysis], Coverage]
 
 
@@ -83,38 +83,45 @@ def parts_of(module: Module) -> list[Part]:
     return found
 
 
-def check(module: Module, part: Part, *, apart: bool = False) -> tuple[Findings, set[Ground]]:
+def check(
+    module: Module, part: Part, effort: Effort, *, apart: bool = False
+) -> tuple[Findings, set[Ground]]:
     """Check a part of a module; return what is said of it, and what that rests on.
 
-    `apart`: what calls lead to is left out where it is said of another function of the module.
+    `effort` is that of the parts before it, and of this one, too, in the end. `apart`: what calls
+    lead to is left out where it is said of another function of the module.
     """
-    program, key = module.program, (module.name, part.key)
+    program, key = module.program, (module.name, part.key, effort.is_spent)
     memory = program.memory
     memory.begin_part()
     known = program.checked.get(key)
-    if known is not None and memory.is_sound(known):
-        return Findings(), grounds(known.held)
-    found = _findings(module, part, apart)
+    if known is not None and memory.is_sound(known[0]):
+        effort.taken += known[1]
+        return Findings(), grounds(known[0].held)
+    before = effort.taken
+    found = _findings(module, part, effort, apart)
     program.checked.pop(key, None)
     if memory.stays and not found:
-        program.checked[key] = memory.grounds()
+        program.checked[key] = (memory.grounds(), effort.taken - before)
     return found, grounds(memory.asked)
 
 
-def check_watched(module: Module, part: Part, watcher: Watcher) -> Findings:
+def check_watched(module: Module, part: Part, effort: Effort, watcher: Watcher) -> Findings:
     """Check a part of a module while a watcher sees what each expression is worth."""
     module.program.memory.begin_part()
     with observing(module.program, watcher):
-        return _findings(module, part, apart=False)
+        return _findings(module, part, effort, apart=False)
 
 
-def check_counting(module: Module, part: Part) -> tuple[Findings, set[Ground], Coverage]:
+def check_counting(
+    module: Module, part: Part, effort: Effort
+) -> tuple[Findings, set[Ground], Coverage]:
     """Check a part of a module; return with what `check` does what is known of the tensors in it.
 
     A defect in counting hides nothing of what is found.
     """
     watcher = Watcher(module)
-    found = check_watched(module, part, watcher)
+    found = check_watched(module, part, effort, watcher)
     try:
         covered = part.covered(watcher.analysis(found.groups))
     except Exception:
@@ -124,10 +131,10 @@ def check_counting(module: Module, part: Part) -> tuple[Findings, set[Ground], C
     return found, grounds(module.program.memory.asked), covered
 
 
-def _findings(module: Module, part: Part, apart: bool) -> Findings:
+def _findings(module: Module, part: Part, effort: Effort, apart: bool) -> Findings:
     reporter = module.reporter = Reporter(module.lines)
     try:
-        part.check()
+        part.check(effort)
         return Findings(reporter.groups(), tuple(_led(module, reporter, apart)))
     finally:
         module.reporter = None
@@ -153,16 +160,18 @@ def _led(module: Module, reporter: Reporter, apart: bool) -> Iterator[Led]:
         yield Led(place, _answering(fault), "", said)
 
 
-def _function(module: Module, function: Function, owner: Class | None, key: str) -> None:
+def _function(
+    module: Module, function: Function, owner: Class | None, key: str, effort: Effort
+) -> None:
     """Check a function, or a method of a class, with the annotations in it."""
     module.syntax.read_definition(key)
     read = reader(module).read
     for annotation in _annotations(module, lines=_lines(function.node)):
         read(annotation)
-    _check(module, function, owner)
+    _check(module, function, owner, effort)
 
 
-def _annotations_outside(module: Module) -> None:
+def _annotations_outside(module: Module, effort: Effort) -> None:  # runs no body
     """Read every annotation outside of functions, so that each malformed one is reported.
 
     What looks like a slip is one among all of them, those in the heads of functions included.
@@ -198,16 +207,16 @@ def _lines(node: ast.AST) -> Lines:
     return min((*decorators, line)), getattr(node, "end_lineno", None) or line
 
 
-def _run_script(module: Module) -> None:
+def _run_script(module: Module, effort: Effort) -> None:
     """Execute the module's body as Python would; once more as by default, if nothing was found."""
-    frame, reporter = _run(module), module.reporter
+    frame, reporter = _run(module, effort), module.reporter
     if not frame.reads_command_line or reporter is None or reporter.count or reporter.faults:
         return
     given = argparse.defaults(module) if _PARSER in module.source.text else {}
     if not given:
         return
     with module.reporting_apart() as found:
-        _run(module, by_default=True)
+        _run(module, effort, by_default=True)
     numbers = found.numbers.union(*(fault.message.numbers for fault in found.faults))
     told = [f"{name}={number}" for name, number in given.items() if number in numbers]
     note = "with the defaults of the command line"
@@ -217,9 +226,10 @@ def _run_script(module: Module) -> None:
 _PARSER: Final = "add_argument"
 
 
-def _run(module: Module, *, by_default: bool = False) -> Frame:
+def _run(module: Module, effort: Effort, *, by_default: bool = False) -> Frame:
     body = [n for n in body_of(module.tree) if not isinstance(n, DEFINITIONS)]
-    frame = Frame(module, State(), budget=Budget.of(module.syntax.length_of(*body)))
+    budget = Budget.of(module.syntax.length_of(*body), briefly=effort.is_spent)
+    frame = Frame(module, State(), budget=budget)
     frame.by_default = by_default
     frame.run_all(body, "this module's own code", told=lambda: _is_shaped(module))
     return frame
@@ -240,7 +250,7 @@ def _fails_alone(fault: Fault) -> bool:
 
     def checked() -> Reporter:
         with module.reporting_apart() as reporter:
-            _check(module, function, function.owner)
+            _check(module, function, function.owner, Effort())
             module.syntax.placed()
         return reporter
 
@@ -284,13 +294,18 @@ def functions(module: Module) -> Iterator[tuple[Function, Class | None]]:
 
 
 def _check(
-    module: Module, function: Function, owner: Class | None, around: State | None = None
+    module: Module,
+    function: Function,
+    owner: Class | None,
+    effort: Effort,
+    around: State | None = None,
 ) -> None:
     """Check the body of one function, then those of the functions and classes in it.
 
-    Running out of budget or stack ends it quietly. `around` is the state in which a nested
-    function is called.
+    Running out of budget or stack ends it quietly. `effort` is that of what was checked before.
+    `around` is the state in which a nested function is called.
     """
+    budget = Budget.of(module.syntax.length_of(function.node), briefly=effort.is_spent)
     try:
         if owner is not None and getattr(function.node, "name", "") == "__init__":
             symbolic.check_init(owner)
@@ -303,11 +318,14 @@ def _check(
         start = partial(symbolic.start, function, owner, around)
         state, begun = start()
         suppose = bare_parameters.supposing(function, state, begun)
-        frame = bodies.check_body(function, state, begun, suppose=suppose)
-        _check_nested(module, frame)
+        try:
+            frame = bodies.check_body(function, state, begun, suppose=suppose, budget=budget)
+        finally:
+            effort.taken += budget.taken
+        _check_nested(module, frame, effort)
         if module.reporter.count == before and around is None:
             groups.check(function, start)
-        if around is not None or frame.budget.taken > _MOST_TWICE:
+        if around is not None or budget.is_brief or budget.taken > _MOST_TWICE:
             return
 
         def run(taken: ranks.Spelling, faults: MutableSequence[Fault]) -> Frame:
@@ -358,9 +376,9 @@ class _Around:
         return found if found is not None or self.outer is None else self.outer.dimension(name)
 
 
-def _check_nested(module: Module, frame: Frame) -> None:
+def _check_nested(module: Module, frame: Frame, effort: Effort) -> None:
     for function, state in nested(frame):
-        _check(module, function, function.owner, state)
+        _check(module, function, function.owner, effort, state)
 
 
 def nested(frame: Frame) -> Iterator[tuple[Function, State]]:

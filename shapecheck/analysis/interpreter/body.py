@@ -109,6 +109,7 @@ def check_body(
     most: float = math.inf,
     suppose: Callable[[Parameter, Value], Value] = lambda param, value: value,
     faults: MutableSequence[Fault] | None = None,
+    budget: Budget | None = None,
 ) -> Frame:
     """Analyse a function's body on its own, with what its annotations say of the parameters.
 
@@ -119,7 +120,7 @@ def check_body(
     the body goes on after more than `most`.
     """
     assert is_def(function.node)
-    budget = Budget.of(function.module.syntax.length_of(function.node))
+    budget = budget or Budget.of(function.module.syntax.length_of(function.node))
     frame = Frame(
         function.module, state, function=function, quiet=quiet, budget=budget, faults=faults
     )

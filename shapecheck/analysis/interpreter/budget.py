@@ -16,6 +16,10 @@ LIBRARY_STEPS: Final = 64_000
 """As many a call of a library may take that a program makes."""
 LIBRARY_DISCOUNT: Final = 16
 """As many steps of a library count as one of the program."""
+MODULE_STEPS = 700_000
+"""When the bodies of a module have taken more, each of the others gets few."""
+BRIEF_STEPS: Final = 500
+"""That many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,8 @@ class Budget:
     costs nothing the second time. `needs` is the least number of steps with which each call so far
     could be run to its end. `failed` are the functions of which a call couldn't be, with the most
     steps that one had. `spare` is for annotated functions, which are looked into only as far as it
-    goes; None where they aren't. `depth` says how they are divided over calls.
+    goes; None where they aren't. `depth` says how they are divided over calls. It `is_brief` where
+    other bodies of the module have taken the most of what there is for all of them.
     """
 
     left: int = MAX_STEPS
@@ -81,6 +86,7 @@ class Budget:
     needs: int = 0
     spare: Budget | None = None
     depth: Depth = OWN
+    is_brief: bool = False
     _begun: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -110,7 +116,21 @@ class Budget:
         return self
 
     @staticmethod
-    def of(lines: int) -> Budget:
+    def of(lines: int, *, briefly: bool = False) -> Budget:
         """Return what a body of so many lines may take: the more, the longer it is itself."""
-        spare = Budget(SPARE_STEPS)
-        return Budget(MAX_STEPS + STEPS_A_LINE * lines, spare.active, spare=spare)
+        most = BRIEF_STEPS if briefly else MAX_STEPS
+        spare = Budget(min(SPARE_STEPS, most))
+        active = spare.active
+        return Budget(most + STEPS_A_LINE * lines, active, spare=spare, is_brief=briefly)
+
+
+@dataclass(slots=True)
+class Effort:
+    """How many steps the bodies of a module have taken, in the order of its parts."""
+
+    taken: int = 0
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the bodies to come get few steps."""
+        return self.taken > MODULE_STEPS

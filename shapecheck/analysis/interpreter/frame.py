@@ -274,6 +274,9 @@ class Frame:
         except BudgetExceeded:
             reason = f"{subject} takes more steps to analyse than shapecheck allows for its length"
             help_ = "; shorter functions, and annotations on those that it calls, take fewer"
+            if self.budget.is_brief:
+                reason = f"{subject} comes after functions that took the most of the module's steps"
+                help_ = "; shorter modules, and annotations on what these call, take fewer"
         except RecursionError:
             reason, help_ = f"{subject} is nested too deeply here to be analysed", ""
         else:

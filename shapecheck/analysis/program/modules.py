@@ -336,7 +336,7 @@ class Program:
         self.decorate: Callable[[Function], Value] = lambda function: function
         self.memory = Memory(traces)
         self.problems: list[Problem] = []
-        self.checked: dict[tuple[str, str], Grounds] = {}
+        self.checked: dict[tuple[str, str, bool], tuple[Grounds, int]] = {}
         self.memo = _memo(self.table)
         self._modules: dict[str, Module | None] = {}
         self._unparsed: dict[str, Unparsed | None] = {}

@@ -7,11 +7,12 @@ more rows than columns, `U * S @ Vh.mT` has the right sizes too.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
-from shapecheck.analysis.program.syntax import called, last_word, name_of, nodes_of, owner_of
+from shapecheck.analysis.program.syntax import called, kept_by_node, last_word, nodes_of, owner_of
 from shapecheck.ops.outer_products import bindings
 
 _PRODUCTS: Final = tuple(
@@ -95,8 +96,17 @@ def _unpacked(frame: Frame, name: str) -> tuple[ast.expr | None, int]:
     function = None if frame.function is None else frame.function.node
     if function is None or len(bindings(function, name)) != 1:
         return None, 0
+    return _places(function).get(name, (None, 0))
+
+
+@kept_by_node(4)
+def _places(function: ast.AST) -> Mapping[str, tuple[ast.expr, int]]:
+    """Return the variables that a function unpacks something to, with what that is, and where."""
+    found: dict[str, tuple[ast.expr, int]] = {}
     for statement in nodes_of(ast.Assign, function):
         for target in statement.targets:
-            if isinstance(target, ast.Tuple) and name in map(name_of, target.elts):
-                return statement.value, [name_of(one) for one in target.elts].index(name)
-    return None, 0
+            if isinstance(target, ast.Tuple):
+                for place, item in enumerate(target.elts):
+                    if isinstance(item, ast.Name):
+                        found.setdefault(item.id, (statement.value, place))
+    return found

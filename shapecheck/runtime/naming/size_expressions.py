@@ -256,7 +256,7 @@ class _Finder:
                     self.follow(statement.value)
 
 
-def _bindings(body: Body, name: str) -> list[ast.AST]:
+def _bindings(body: Body, name: str) -> Sequence[ast.AST]:
     """Return what gives a variable a value; a module's isn't that of a function in it."""
     if not isinstance(body, ast.Module):
         return bindings(body, name)
