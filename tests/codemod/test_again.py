@@ -88,6 +88,15 @@ def bad(input: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
 '''
 
 
+BOTH = """\
+import numpy as np
+
+def lengths(x, m: Shaped[Tensor, "w t"]):
+    n, = x.shape
+    return m
+"""
+
+
 def annotate(path: Path) -> tuple[str, list[str]]:
     """Write annotations into the modules of a folder; return one of them, and what is new."""
     outcome = annotate_files(sorted(path.parent.glob("*.py")), Settings())
@@ -125,6 +134,14 @@ def annotate(path: Path) -> tuple[str, list[str]]:
                 '    found: Shaped[torch.Tensor, "b t t"] = x @ keys.transpose(1, 2)',
             ],
             id="comments on tensors of which it is not known yet how many axes they have",
+        ),
+        pytest.param(
+            "from shapecheck import Shaped\n" + BOTH,
+            [
+                'def lengths(x: Shaped[torch.Tensor, "n"], m: Shaped[Tensor, "w t"]) '
+                '-> Shaped[torch.Tensor, "w t"]:',
+            ],
+            id="a tensor beside another, in a module that has numpy's arrays, too",
         ),
     ],
 )

@@ -409,7 +409,7 @@ def _repeat(frame: Frame, items: Value, count: IntSize) -> Value:
     held = items if content is None else content.items
     match held, count:
         case tuple(), int() if count * len(held) <= _MOST_REPEATED:
-            made = like(held, tuple(held) * count)
+            made = like(held, tuple(held) * (max(count, 0) if held else 0))
             if content is None:
                 return made
             return frame.state.new(ListContent(made, kind=content.kind))

@@ -18,7 +18,7 @@ _ARRAYS: Final = frozenset(
     "np numpy onp jnp jax cp cupy tf tensorflow pd pandas xr cv2 Image PIL skimage ndimage".split()
 )
 """What modules that have arrays of other libraries call those, or where they are from."""
-_TORCH: Final = frozenset(("torch", "th", "F", "nn", "einops"))
+_TORCH: Final = frozenset(("torch", "th", "F", "nn", "einops", "Tensor"))
 _OF_MODULES: Final = frozenset(("cpu", "cuda", "requires_grad_"))
 """Methods that modules have as well."""
 
