@@ -19,7 +19,7 @@ class Shard:
 
     def has(self, module: str) -> bool:
         """Whether a module is in this part."""
-        digest = hashlib.blake2b(module.encode(), digest_size=8).digest()
+        digest = hashlib.blake2b(module.encode(errors="surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "big") % self.of == self.number - 1
 
 

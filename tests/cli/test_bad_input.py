@@ -93,6 +93,47 @@ def test_coverage_of_what_is_no_python(
     assert path.read_bytes() == content
 
 
+NAMES: Final = [
+    *(b"a b.py", b"-x.py", b"x.y.py", b"a;b.py", b"[1].py", b"%s.py", b"{x}.py", b"<script>.py"),
+    *(b'q"uote.py', b"a'b.py", b"~.py", b"$HOME.py", b"class.py", b"1.py", b"n" * 240 + b".py"),
+    *(b"a\nb.py", b"tab\there.py", b"a\\b.py", b"\x1b[31mred.py"),
+    *("é.py".encode(), "\u202eyp.py".encode(), b"\xff\xfe.py", b"dir.py/z.py"),
+]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse some of these names")
+@pytest.mark.parametrize("output", ["text", "json", "sarif", "gitlab", "github"])
+def test_files_may_be_called_anything(
+    output: str, folder: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """Each is checked, and told in whichever form without what a terminal would obey."""
+    for name in NAMES:
+        path = folder / os.fsdecode(name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(WRONG)
+    for _ in range(2):  # from the store, too
+        assert main(["check", "--only-shapes", "--output", output, "."]) == 1
+        printed = capfdbinary.readouterr()
+        assert printed.err == b""
+        assert printed.out.count(b"can't multiply") == len(NAMES)
+        assert not any(one in printed.out for one in (b"\x1b", b"\xff", "\u202e".encode()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse some of these names")
+def test_files_that_may_be_called_anything_are_annotated(folder: Path) -> None:
+    """And come back as they were."""
+    text = "import torch\n\n\ndef f(x: torch.Tensor):\n    b, d = x.shape\n    return x.mT\n"
+    paths = [folder / os.fsdecode(name) for name in NAMES]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert main(["annotate", "--write", "."]) == 0
+    assert all(path.read_text().count('"d b"') == 1 for path in paths)
+    assert main(["coverage", "--html", "pages", "."]) == 0
+    assert main(["strip", "--write", "."]) == 0
+    assert all(path.read_text() == text for path in paths)
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
+from shapecheck.cli import _sources
+
 if TYPE_CHECKING:
     from shapecheck.project.findings import Finding, Outcome
 
@@ -52,8 +54,9 @@ def _in_checkout(file: str) -> str:
 
 
 def _data(text: str) -> str:
-    """Escape what would end a command."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """Escape what would end a command, and show what a log obeys or can't write."""
+    lines = text.replace("%", "%25").replace("\r", "%0D").split("\n")
+    return "%0A".join(map(_sources.shown, lines))
 
 
 def _property(text: str) -> str:

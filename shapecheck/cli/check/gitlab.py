@@ -35,7 +35,7 @@ class GitlabReport:
             {
                 "description": "\n".join((finding.message, *finding.notes)),
                 "check_name": code,
-                "fingerprint": hashlib.sha256(said.encode()).hexdigest(),
+                "fingerprint": hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest(),
                 "severity": _SEVERITIES.get(finding.severity, _ANY_OTHER),
                 "location": {
                     "path": path,

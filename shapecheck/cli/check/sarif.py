@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 from urllib.parse import quote
@@ -98,7 +99,7 @@ def _artifact(file: str) -> dict[str, str]:
     path = Path(file)
     if path.is_absolute():
         return {"uri": path.as_uri()}
-    return {"uri": quote(path.as_posix()), "uriBaseId": _ROOT}
+    return {"uri": quote(os.fsencode(path.as_posix())), "uriBaseId": _ROOT}
 
 
 def _region(finding: Finding) -> dict[str, int]:
