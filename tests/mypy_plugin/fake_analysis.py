@@ -72,6 +72,16 @@ class Checked:
     findings: Findings
     rests_on: dict[tuple[str, str], str]
     covered: Coverage = NO_TENSORS
+    steps: int = 0
+    is_brief: bool = False
+
+
+@dataclass
+class Effort:
+    """How much there was to it."""
+
+    taken: int = 0
+    is_spent: bool = False
 
 
 class begin:
@@ -90,6 +100,7 @@ class begin:
     ) -> None:
         ast.parse(source.text)
         self.source, self.host, self.options = source, host, options
+        self.effort = Effort()
 
     def check(self, part: Part) -> Checked:
         asked = {self.source.name: self.source, **dict(_looked(self.source, self.host))}
