@@ -131,11 +131,9 @@ def comparison_markup(comparison: Comparison) -> str:
         f"<code>{escaped(one.gives)}</code></li>"
         for one in comparison.differences
     ]
-    return (
-        "<h2>What differs</h2>\n"
-        + (f'<ul class="differences">{"".join(rows)}</ul>' if rows else f"<p>{_NONE}</p>")
-        + f"\n<p>{escaped(comparison.totals)}</p>\n"
-    )
+    listed = f'<ul class="differences" tabindex="0">{"".join(rows)}</ul>'
+    every = listed if rows else f"<p>{_NONE}</p>"
+    return f"<h2>What differs</h2>\n{every}\n<p>{escaped(comparison.totals)}</p>\n"
 
 
 def _differences(before: Sequence[Step], after: Sequence[Step]) -> Iterator[Difference]:
