@@ -25,7 +25,7 @@ TESTS_SANITIZED := $(addprefix tests/,runtime named first_class systems mixups/t
 ON_A_DEVICE := $(addprefix tests/,runtime named first_class systems mixups ops/patterns)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled sanitized wheels torches conformance agreement originals bench soak corpus libraries same messages docs settings structure mutants survivors fuzz interrupted edits planted annotated models posted vsix clean
+.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled sanitized wheels torches conformance agreement originals bench soak corpus libraries same messages docs settings picture structure mutants survivors fuzz interrupted edits planted annotated models posted vsix clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -130,6 +130,9 @@ docs: ## Build the site of the documentation into build/site, where a broken lin
 
 settings: $(INSTALLED) ## Write the tables of docs/settings.md anew, where a setting or an argument has changed
 	$(BIN)/python benchmarks/settings_page.py
+
+picture: $(INSTALLED) ## Draw the picture in README anew, where what it shows is said in another way
+	$(BIN)/python benchmarks/readme_picture.py
 
 structure: $(INSTALLED) ## Count circles of imports, ladders of isinstance and the like (STRUCTURE_ARGS="--help")
 	$(BIN)/python benchmarks/structure.py $(STRUCTURE_ARGS)

@@ -60,6 +60,22 @@ def test_wheel_metadata(wheel: Path) -> None:
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names_in(wheel))
 
 
+def test_what_the_index_shows_leads_to_the_repository(wheel: Path) -> None:
+    """README's links are relative, and the index has none of its files."""
+    metadata = metadata_of(wheel)
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    text = metadata.get_payload()
+    assert isinstance(text, str)
+    assert text.startswith("# shapecheck\n")
+    source = "https://github.com/shapecheck/torch-shapecheck"
+    assert any(url == f"Source, {source}" for url in metadata.get_all("Project-URL") or [])
+    assert f"({source}/blob/main/docs/quickstart.md)" in text
+    assert re.search(r"!\[[^]]+\]\(https://raw[^)]+/main/docs/pictures/check\.svg\)", text)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert text.count("](") == readme.count("](")
+    assert not re.findall(r"\]\((?!https://)[^)]*\)", text)
+
+
 def test_sdist_holds_what_its_reader_needs_to_build_and_test(sdist: Path) -> None:
     """The README's commands work from the sdist, and it builds the same wheel."""
     for name in (

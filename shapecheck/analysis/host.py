@@ -40,6 +40,11 @@ class Span:
     end_line: int
     end_column: int
 
+    def holds(self, inner: Span) -> bool:
+        """Whether another span lies in this one."""
+        starts = (self.line, self.column) <= (inner.line, inner.column)
+        return starts and (inner.end_line, inner.end_column) <= (self.end_line, self.end_column)
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:

@@ -19,7 +19,7 @@ from lsprotocol import types
 
 from shapecheck.analysis import Span
 from shapecheck.analysis.program.syntax import is_def, parsed_expression
-from shapecheck.language_server.diagnostics import SOURCE
+from shapecheck.language_server.diagnostics import SINCE, SOURCE
 from shapecheck.language_server.documents import Text, split
 from shapecheck.language_server.programs import span_of
 from shapecheck.language_server.workspace import View
@@ -173,20 +173,41 @@ def _said(finding: Finding) -> tuple[int, str, str | None]:
 def _places(
     view: View, tree: ast.Module, finding: Finding, text: str, role: str | None
 ) -> Iterator[Edit]:
-    """Yield where a text may be meant to stand: for what it is an edit of, the nearest first."""
+    """Yield where a text may be meant to stand: for what it is an edit of, the nearest first.
+
+    That is in what is wrong, else in what was assigned to one of its operands.
+    """
     span = span_of(finding)
-    nodes = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.expr) and _is_inside(_span(view.text, node), span)
-    ]
-    candidates = [(_span(view.text, node), node) for node in nodes]
+    candidates = _expressions(view.text, tree, span)
     if role is not None:
         candidates = _of_role(candidates, role, span)
+    given = [one for line in _lines_told(finding) for one in _assigned(view.text, tree, line)]
     wanted = _plain(text)
-    for place, node in sorted(candidates, key=lambda one: -_similarity(view, one[0], wanted)):
-        if _similarity(view, place, wanted) > 0:
-            yield Edit(place, f"({text})" if _needs_brackets(node, text) else text)
+    for some in (candidates, given):
+        for place, node in sorted(some, key=lambda one: -_similarity(view, one[0], wanted)):
+            if _similarity(view, place, wanted) > 0:
+                yield Edit(place, f"({text})" if _needs_brackets(node, text) else text)
+
+
+def _expressions(text: Text, tree: ast.AST, within: Span) -> list[tuple[Span, ast.expr]]:
+    found = [(_span(text, node), node) for node in ast.walk(tree) if isinstance(node, ast.expr)]
+    return [(span, node) for span, node in found if within.holds(span)]
+
+
+def _lines_told(finding: Finding) -> list[int]:
+    """Return since which lines the operands of a finding are what they are."""
+    found = (SINCE.search(note) for note in finding.notes)
+    return [int(said["line"]) for said in found if said is not None]
+
+
+def _assigned(text: Text, tree: ast.Module, line: int) -> list[tuple[Span, ast.expr]]:
+    """Return the expressions in what a line assigns."""
+    return [
+        one
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.lineno == line and node.value
+        for one in _expressions(text, node.value, _span(text, node.value))
+    ]
 
 
 def _of_role(
@@ -228,13 +249,6 @@ def _needs_brackets(node: ast.expr, text: str) -> bool:
     except SyntaxError:
         return False
     return isinstance(written, ast.BinOp) and not isinstance(node, ast.BinOp)
-
-
-def _is_inside(inner: Span, outer: Span) -> bool:
-    return (outer.line, outer.column) <= (inner.line, inner.column) and (
-        inner.end_line,
-        inner.end_column,
-    ) <= (outer.end_line, outer.end_column)
 
 
 def _span(text: Text, node: ast.expr) -> Span:

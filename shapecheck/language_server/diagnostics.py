@@ -21,7 +21,7 @@ _SEVERITIES: Final = {
     "warning": types.DiagnosticSeverity.Warning,
     "note": types.DiagnosticSeverity.Information,
 }
-_SINCE: Final = re.compile(r'"(?P<name>[^"]*)" (?:is .* since line |\(line )(?P<line>\d+)')
+SINCE: Final = re.compile(r'"(?P<name>[^"]*)" (?:is .* since line |\(line )(?P<line>\d+)')
 _DISTRIBUTION: Final = "torch-shapecheck"
 _PAGES: Final = {"shape-suspect": "suspicions"}
 
@@ -57,7 +57,7 @@ def _related(
     finding: Finding, text: Text, uri: str
 ) -> Iterator[types.DiagnosticRelatedInformation]:
     for note in finding.notes:
-        said = _SINCE.search(note)
+        said = SINCE.search(note)
         if said is None:
             continue
         span = name_on(text, said["name"], int(said["line"]))

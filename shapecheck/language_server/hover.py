@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
@@ -13,6 +16,8 @@ from shapecheck.language_server.workspace import View
 from shapecheck.project.buffers import innermost
 
 _LONGEST: Final = 60
+_OWN_SIZE: Final = re.compile(r"<[^<>]+>")
+_ITS_ORIGIN: Final = "a size of the instance, or of an `int` argument"
 
 
 Explain: TypeAlias = "Callable[[str, tuple[str, ...]], list[str] | None]"
@@ -33,9 +38,8 @@ def hover(view: View, position: types.Position, explain: Explain) -> types.Hover
     parts: list[str] = []
     if shape is not None:
         parts += _shape(view, look, shape)
-    told = None if op is None else explain(op.name, view.program.options.stubs)
-    if told:
-        parts.append("```text\n" + "\n".join(told).strip() + "\n```")
+    if op is not None and (shape is None or shape.span.holds(op.span)):
+        parts += _op(explain(op.name, view.program.options.stubs))
     place = shape or op
     return _shown(view, place.span, parts) if parts and place is not None else None
 
@@ -55,13 +59,26 @@ def _shape(view: View, look: Look, shown: Shown) -> Iterator[str]:
     notes = []
     if shown.since is not None and not shown.binds:
         notes.append(f"since line {shown.since}")
-    names = dict.fromkeys(NAME.findall(shown.shape))
-    for name in names:
+    origins: defaultdict[str, list[str]] = defaultdict(list)
+    for name in dict.fromkeys(NAME.findall(_OWN_SIZE.sub("", shown.shape))):
         origin = _origin(view.dimensions, look, name)
         if origin is not None:
-            notes.append(f"`{name}`: {origin}")
+            origins[origin].append(name)
+    if sizes := dict.fromkeys(_OWN_SIZE.findall(shown.shape)):
+        origins[_ITS_ORIGIN] = [*sizes]
+    for origin, names in origins.items():
+        notes.append(f"{', '.join(f'`{name}`' for name in names)}: {origin}")
     if notes:
         yield "\n".join(f"- {note}" for note in notes)
+
+
+def _op(told: list[str] | None) -> Iterator[str]:
+    """Yield what is told of an op: its name, its signatures, and what is in them."""
+    title, *blocks = "\n".join(told or ()).strip().split("\n\n")
+    if title:
+        yield f"`{title}`"
+    for language, block in zip(("python", "text"), blocks, strict=False):
+        yield f"```{language}\n{textwrap.dedent(block)}\n```"
 
 
 def _origin(dimensions: DimensionTexts, look: Look, name: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Final
 
 from lsprotocol import types
@@ -17,6 +18,8 @@ _LITERAL: Final = re.compile(
     r"=\s*(?:\w+|[\w.]*\b(?:zeros|ones|empty|full|rand|randn|eye)\((?:\(?[\d\s,]*\)?)(?:,\s*\w+=[^()]*)?\))"
     r"\s*(?:#.*)?$"
 )
+# `q, k, v = `: the names that take a value apart.
+_UNPACKED: Final = re.compile(r"\s*[(\[]?(?P<names>[\w*]+(?:\s*,\s*[\w*]+)+)[)\]]?\s*=(?!=)")
 
 
 def inlay_hints(view: View, lines: tuple[int, int], settings: InlayHints) -> list[types.InlayHint]:
@@ -26,17 +29,34 @@ def inlay_hints(view: View, lines: tuple[int, int], settings: InlayHints) -> lis
 
 def _hints(view: View, first: int, last: int, obvious: bool) -> Iterator[types.InlayHint]:
     for look in looks(view, first, last):
-        for one in look.shapes:
-            if not (one.binds and one.shape and first <= one.span.line <= last):
-                continue
-            if obvious or not _is_obvious(view.text.line(one.span.line), one):
+        shown = (one for one in look.shapes if one.binds and one.shape)
+        names = [one for one in shown if first <= one.span.line <= last]
+        names.sort(key=lambda one: (one.span.line, one.span.column))
+        for line, some in groupby(names, key=lambda one: one.span.line):
+            for one, label in _labels(view.text.line(line), [*some], obvious):
                 yield types.InlayHint(
                     view.text.position(one.span.end_line, one.span.end_column),
-                    f": {one.shape}",
+                    label,
                     kind=types.InlayHintKind.Type,
                     padding_left=False,
                     padding_right=False,
                 )
+
+
+def _labels(line: str, names: list[Shown], obvious: bool) -> Iterator[tuple[Shown, str]]:
+    """Yield what is shown behind which names of a line: once, where all that it unpacks are alike.
+
+    Editors cut the hints of a line that has many of them.
+    """
+    target = _UNPACKED.match(line)
+    if target is not None and len({one.shape for one in names}) == 1:
+        written = [name.strip() for name in target["names"].split(",")]
+        if written == [line[one.span.column : one.span.end_column] for one in names]:
+            yield names[-1], f": each {names[-1].shape}"
+            return
+    for one in names:
+        if obvious or target is not None or not _is_obvious(line, one):
+            yield one, f": {one.shape}"
 
 
 def looks(view: View, first: int, last: int) -> Iterator[Look]:

@@ -261,7 +261,8 @@ def test_two_runs_compared(project: Path, capsys: pytest.CaptureFixture[str]) ->
     )
     mended = FAILING.replace("(x @ self.up(x))", "self.up(x)").replace("(4, 8)", "(4, 5)")
     (project / "mended.py").write_text(mended)
-    assert main(["trace", "mended:Net", "--input", "2 3 4", "--against", "before.json"]) == 0
+    given = ["--input", "2 3 4", "--against", "before.json", "--html", "page.html"]
+    assert main(["trace", "mended:Net", *given]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0] == "~ up: linear  (b=2 t=3 8) float32 -> (b=2 t=3 5) float32"
     assert out[1].startswith('- matmul  fails: "@" can\'t multiply')
@@ -269,6 +270,19 @@ def test_two_runs_compared(project: Path, capsys: pytest.CaptureFixture[str]) ->
         "+ relu  (b=2 t=3 5) float32",
         "parameters 40 -> 25; results 192 B -> 240 B; ops 2 -> 2",
     ]
+    script = """
+    const rows = Array.from(document.querySelectorAll(".differences li"));
+    const colors = rows.map((one) => window.getComputedStyle(one).backgroundColor);
+    return [rows.map((one) => one.innerText), new Set(colors).size,
+      document.querySelector(".differences + p").innerText];
+    """
+    rows, colors, totals = browser.run_in(project / "page.html", script)
+    assert ([" ".join(row.split()) for row in rows], totals) == (
+        [" ".join(line.split()) for line in out[:-1]],
+        out[-1],
+    )
+    assert colors == 3
+    assert browser.run_in(project / "page.html", browser.FITS, 390, 844)
     for told, said in (
         (["missing.json"], "can't read missing.json: No such file or directory"),
         (

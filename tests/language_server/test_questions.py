@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,7 @@ def test_hover_says_the_shape_and_where_its_names_are_from(tmp_path: Path) -> No
         assert await hover(editor, "weights @") == (
             "```text\nweights: (b t s) Float\n```\n\n"
             "- since line 9\n"
-            '- `b`: parameter "q", line 6\n'
-            '- `t`: parameter "q", line 6\n'
+            '- `b`, `t`: parameter "q", line 6\n'
             '- `s`: parameter "k", line 6'
         )
         assert (await hover(editor, "@ v")).startswith("```text\nweights @ v: (b t e) Float\n```")
@@ -57,8 +57,39 @@ def test_hover_on_an_op_tells_its_rule(tmp_path: Path) -> None:
     async def scenario(editor: Editor) -> None:
         await editor.open("m.py", ATTEND)
         said = await hover(editor, "softmax")
-        assert "torch.Tensor.softmax" in said
-        assert "stated in stubs/torch/" in said
+        assert said.startswith("```text\nscores.softmax(dim=-1): (b t s) Float\n```\n\n")
+        assert "\n\n`torch.Tensor.softmax`\n\n```python\ndef softmax(" in said
+        assert "\n```\n\n```text\nT[Tensor, ...]  any dtype" in said
+        assert re.search(r"\nstated in stubs/torch/\w+\.pyi:\d+\n```$", said)
+        # An operand of the op is another thing than the op.
+        assert "softmax" not in await hover(editor, "scores.softmax")
+
+    edit(tmp_path, scenario)
+
+
+def test_hover_tells_a_size_of_the_instance_from_a_dimension_of_its_name(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """\
+class Net(torch.nn.Module):
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.up = torch.nn.Linear(d, 4 * d)
+
+    def forward(self, x: Float[Tensor, "b d"]) -> Tensor:
+        y = self.up(x)
+        return y.relu()
+"""
+    )
+
+    async def scenario(editor: Editor) -> None:
+        await editor.open("m.py", text)
+        assert await hover(editor, "y.relu") == (
+            "```text\ny: (b 4*<d>) Float\n```\n\n"
+            "- since line 11\n"
+            '- `b`: parameter "x", line 10\n'
+            "- `<d>`: a size of the instance, or of an `int` argument"
+        )
 
     edit(tmp_path, scenario)
 
@@ -93,6 +124,37 @@ def test_inlay_hints_stand_behind_assigned_names_but_not_on_the_obvious(tmp_path
             "weights": ": (b t s)",
             "left": ": (b s 2)",
             "right": ": (b s e-2)",
+        }
+
+    edit(tmp_path, scenario)
+
+
+def test_names_that_are_unpacked_have_one_hint_where_all_are_alike(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """\
+def attend(x: Float[Tensor, "b d"], y, shape: tuple[int, int]):
+    q, k, v = x.relu(), x.relu(), x.relu()
+    first, other = x.relu(), y
+    b, last = shape[0], x.relu()
+    two = torch.stack([x, x])
+    three, *_, four = two
+    five, six = two
+    (seven, eight) = x.relu(), x.relu()
+"""
+    )
+
+    async def scenario(editor: Editor) -> None:
+        await editor.open("m.py", text)
+        assert await hints(editor) == {
+            "v": ": each (b d)",
+            "first": ": (b d)",
+            "last": ": (b d)",
+            "two": ": (2 b d)",
+            "three": ": (b d)",
+            "four": ": (b d)",
+            "six": ": each (b d)",
+            "eight": ": each (b d)",
         }
 
     edit(tmp_path, scenario)
@@ -317,6 +379,29 @@ def test_what_a_note_proposes_is_written_where_it_helps(
             [] if fixed is None else [text.replace(line, fixed)]
         )
         assert (fixed is None) or len(said) == 1
+
+    edit(tmp_path, scenario)
+
+
+def test_what_a_note_proposes_is_written_on_the_line_that_the_note_tells(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """\
+def f(x: Float[Tensor, "b n"]) -> None:
+    mean = x.mean(1)
+    other = x.mean(1)
+    z = x - mean
+"""
+    )
+
+    async def scenario(editor: Editor) -> None:
+        assert len(await editor.open("m.py", text)) == 1
+        (action,) = [
+            one
+            for title, one in (await offered(editor, "z =")).items()
+            if title == "Write `x.mean(1, keepdim=True)`"
+        ]
+        assert changed(editor, action) == text.replace("x.mean(1)", "x.mean(1, keepdim=True)", 1)
 
     edit(tmp_path, scenario)
 

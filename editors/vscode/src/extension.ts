@@ -4,16 +4,38 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 
 import * as vscode from "vscode";
-import { LanguageClient, State } from "vscode-languageclient/node";
+import { CloseAction, LanguageClient, State } from "vscode-languageclient/node";
 
 import { Command, findServer } from "./finder";
+import { lastLine } from "./reasons";
+import { inTurns } from "./turns";
 
 const SECTION = "shapecheck";
 const INSTALL = 'pip install "torch-shapecheck[lsp]"';
 
-let client: LanguageClient | undefined;
+/** What the status bar says of a client in each of its states. */
+const PROBLEMS: Record<State, string | undefined> = {
+  [State.Starting]: "starting",
+  [State.Running]: undefined,
+  [State.Stopped]: "stopped",
+};
+
+/** What is done when a server ends that has never answered: it would end so again. */
+const GIVE_UP = { action: CloseAction.DoNotRestart, handled: true };
+
+/** A client that shows no message of its own before the server has answered. */
+class Client extends LanguageClient {
+  hasAnswered = false;
+
+  override error(message: string, data?: unknown, show?: boolean | "force"): void {
+    super.error(message, data, this.hasAnswered ? show : false);
+  }
+}
+
+let client: Client | undefined;
 let status: vscode.StatusBarItem;
 let log: vscode.LogOutputChannel;
+let problem: string | undefined;
 
 /** Called when the first Python file is opened. */
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
@@ -41,7 +63,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   );
   const python = await pythonExtension();
   python?.environments?.onDidChangeActiveEnvironmentPath?.(restart, undefined, context.subscriptions);
-  await start();
+  await restart();
 }
 
 /** Called when the editor goes. */
@@ -55,19 +77,17 @@ async function start(): Promise<void> {
     return;
   }
   const command = await found();
+  if (command && path.isAbsolute(command.program) && !fs.existsSync(command.program)) {
+    complain(`there is no ${command.program}, which the setting ${SECTION}.path names`);
+    return;
+  }
   if (command === undefined) {
-    show("not installed");
-    const choice = await vscode.window.showInformationMessage(
-      `shapecheck isn't in the selected Python environment: ${INSTALL}`,
-      "Copy the command",
-    );
-    if (choice) {
-      await vscode.env.clipboard.writeText(INSTALL);
-    }
+    tell("not installed");
+    void offerInstallation();
     return;
   }
   log.info(`starting ${command.program} ${command.args.join(" ")}`);
-  const made = new LanguageClient(
+  const made: Client = new Client(
     SECTION,
     "shapecheck",
     { command: command.program, args: command.args },
@@ -78,30 +98,66 @@ async function start(): Promise<void> {
       ],
       outputChannel: log,
       initializationOptions: settings(),
+      initializationFailedHandler: () => false,
+      errorHandler: {
+        error: (...told) => usual.error(...told),
+        closed: () => (made.hasAnswered ? usual.closed() : GIVE_UP),
+      },
       synchronize: { configurationSection: SECTION },
     },
   );
-  made.onDidChangeState((event) => show(event.newState === State.Running ? undefined : "stopped"));
+  const usual = made.createDefaultErrorHandler();
+  made.onDidChangeState((event) => {
+    made.hasAnswered ||= event.newState === State.Running;
+    if (client === made) {
+      tell(PROBLEMS[event.newState]);
+    }
+  });
   client = made;
-  show("starting");
   try {
     await made.start();
-    show();
   } catch (error) {
     log.error(String(error));
-    show("can't be started");
+  }
+  // A server that ends at once leaves a start that doesn't fail.
+  if (!made.hasAnswered) {
+    complain((await lastLine(command)) || "shapecheck can't be started");
   }
 }
 
-async function restart(): Promise<void> {
+/** Say why there is no server. */
+function complain(reason: string): void {
+  tell(reason);
+  log.error(reason);
+  void offerLog(reason);
+}
+
+async function offerLog(reason: string): Promise<void> {
+  const choice = await vscode.window.showErrorMessage(reason, "Show the log");
+  if (choice) {
+    log.show();
+  }
+}
+
+async function offerInstallation(): Promise<void> {
+  const choice = await vscode.window.showInformationMessage(
+    `shapecheck isn't in the selected Python environment: ${INSTALL}`,
+    "Copy the command",
+  );
+  if (choice) {
+    await vscode.env.clipboard.writeText(INSTALL);
+  }
+}
+
+const restart = inTurns(async () => {
   const before = client;
   client = undefined;
   await before?.dispose();
   await start();
-}
+});
 
 async function found(): Promise<Command | undefined> {
-  const configured = settings().get<string>("path", "");
+  const configured = inFolder(settings().get<string>("path", ""));
   return findServer(
     {
       configured,
@@ -141,8 +197,7 @@ async function interpreters(): Promise<string[]> {
   }
   const root = folder?.fsPath ?? "";
   const python = vscode.workspace.getConfiguration("python", folder);
-  const byDefault = python.get<string>("defaultInterpreterPath", "");
-  names.push(byDefault.replace("${workspaceFolder}", root));
+  names.push(inFolder(python.get<string>("defaultInterpreterPath", "")));
   for (const name of [".venv", "venv"]) {
     const inside = process.platform === "win32" ? ["Scripts", "python.exe"] : ["bin", "python"];
     names.push(root && path.join(root, name, ...inside));
@@ -150,12 +205,23 @@ async function interpreters(): Promise<string[]> {
   return names.filter((one): one is string => Boolean(one));
 }
 
+/** Return a path of the settings with the folder that is open in it. */
+function inFolder(setting: string): string {
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? "";
+  return setting.replace("${workspaceFolder}", folder);
+}
+
 function settings(): vscode.WorkspaceConfiguration {
   return vscode.workspace.getConfiguration(SECTION);
 }
 
+function tell(wrong: string | undefined): void {
+  problem = wrong;
+  show();
+}
+
 /** Show in the status bar what is on, or what is wrong. */
-function show(problem?: string): void {
+function show(): void {
   const isOn = settings().get<boolean>("enable", true);
   const icon = !isOn ? "circle-slash" : problem === "starting" ? "sync~spin" : problem ? "warning" : "check";
   status.text = `$(${icon}) shapes`;

@@ -16,7 +16,7 @@ from shapecheck.analysis.program.model import Dotted, Value
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import DEFINITIONS, add_children, elements
 from shapecheck.analysis.values.model import Array, Bound, OpInstance, options
-from shapecheck.shapes import Facts, Tensor
+from shapecheck.shapes import Facts, Shape, Tensor
 
 _OF_TENSORS: Final = "torch.Tensor"
 
@@ -99,14 +99,25 @@ def _last(node: ast.AST) -> int | None:
 def _bound(analysis: Analysis, target: ast.AST, seen: Observed, value: Value) -> Iterator[Shown]:
     inner = elements(target) if isinstance(target, ast.expr) else None
     if inner is not None:
-        if isinstance(value, tuple) and len(value) == len(inner):
-            for one, part in zip(inner, value, strict=True):
-                yield from _bound(analysis, one, seen, part)
+        for one, part in zip(inner, _parts(value, len(inner), seen.state.facts), strict=False):
+            yield from _bound(analysis, one, seen, part)
         return
     found = _told(value, seen.state.facts)
     if found is not None and isinstance(target, ast.Name):
         span = analysis.module.lines.span(target)
         yield Shown(span, *found, since=span.line, binds=True)
+
+
+def _parts(value: Value, count: int, facts: Facts) -> tuple[Value, ...]:
+    """Return what each of some names takes of a value, nothing where that isn't known."""
+    if isinstance(value, tuple):
+        return value if len(value) == count else ()
+    if not isinstance(value, Tensor):
+        return ()
+    shape = facts.shape(value.shape)
+    if shape.at(0) is None:
+        return ()
+    return (Tensor(Shape(shape.dims[1:]), value.dtype),) * count
 
 
 def _told(value: Value, facts: Facts) -> tuple[str, str] | None:

@@ -14,6 +14,7 @@ from shapecheck.cli._commands import CommandError, Commands, add_color_option, w
 from shapecheck.extras import is_installed, needs
 
 if TYPE_CHECKING:
+    from shapecheck.cli.trace.against import Comparison
     from shapecheck.runtime.tracing.model import Trace
 
 _DESCRIPTION: Final = """\
@@ -70,7 +71,7 @@ def register(commands: Commands) -> None:
         "--against",
         metavar="FILE",
         type=Path,
-        help="print what differs from another trace, which --output json has written",
+        help="tell what differs from another trace, which --output json has written",
     )
     parser.add_argument("--html", metavar="FILE", type=Path, help="also write a page")
     parser.add_argument("--svg", metavar="FILE", type=Path, help="also write the drawing alone")
@@ -93,11 +94,13 @@ def run(options: Namespace) -> int:
             raise CommandError("--against prints text: it goes with no other output")
         before = read(options.against)
     trace, error = _traced(options)
+    comparison = None
     if before is not None:
-        from shapecheck.cli.trace.against import print_differences, run_of
+        from shapecheck.cli.trace.against import compared, print_comparison, run_of
 
         color = wants_color(sys.stdout, options.color)
-        print_differences(before, run_of(trace), sys.stdout, color=color)
+        comparison = compared(before, run_of(trace))
+        print_comparison(comparison, sys.stdout, color=color)
     elif options.output == "json":
         json.dump(trace.as_dict(), sys.stdout, indent=2)
         sys.stdout.write("\n")
@@ -106,15 +109,10 @@ def run(options: Namespace) -> int:
 
         color = wants_color(sys.stdout, options.color)
         print_tree(trace, sys.stdout, depth=options.depth, color=color)
-    from shapecheck.cli._pages import save
-
-    for path, write in ((options.svg, _drawing), (options.html, _page)):
-        if path is None:
-            continue
-        try:
-            save(path, write(trace, options.depth))
-        except OSError as refusal:
-            raise CommandError(f"can't write {path}: {refusal.strerror}") from None
+    if options.svg is not None:
+        _save(options.svg, _drawing(trace, options.depth))
+    if options.html is not None:
+        _save(options.html, _page(trace, options.depth, comparison))
     if error is not None:
         _tell(error, options.device)
     return int(error is not None)
@@ -212,13 +210,22 @@ def _hint(error: BaseException, device: str) -> str:
     return ""
 
 
+def _save(path: Path, text: str) -> None:
+    from shapecheck.cli._pages import save
+
+    try:
+        save(path, text)
+    except OSError as refusal:
+        raise CommandError(f"can't write {path}: {refusal.strerror}") from None
+
+
 def _drawing(trace: Trace, depth: int | None) -> str:
     from shapecheck.cli.trace.circuit import draw
 
     return draw(trace, depth)
 
 
-def _page(trace: Trace, depth: int | None) -> str:
+def _page(trace: Trace, depth: int | None, comparison: Comparison | None) -> str:
     from shapecheck.cli.trace.page import trace_page
 
-    return trace_page(trace, depth)
+    return trace_page(trace, depth, comparison)

@@ -7,14 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Final, Literal, TextIO
 
 from rich.text import Text
 
 from shapecheck.cli._commands import CommandError
 from shapecheck.cli._console import console_on
+from shapecheck.markup import escaped
 from shapecheck.runtime.tracing.model import Trace
 from shapecheck.runtime.tracing.records import memory_text
+
+_COLORS: Final = {"+": "green", "-": "red", "~": "yellow"}
+_CLASSES: Final = {"+": "came", "-": "gone", "~": "other"}
+_NONE: Final = "no op differs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,30 +87,62 @@ def _shape(tensor: dict[str, Any]) -> str:
     return f"({sizes}) {tensor['dtype']}"
 
 
-def print_differences(before: Run, after: Run, stream: TextIO, *, color: bool) -> None:
-    """Print a line for each op that differs, and how much there is of all in both."""
-    console = console_on(stream, color=color)
-    count = 0
-    for line in _differences(before.steps, after.steps):
-        console.print(line)
-        count += 1
-    if count == 0:
-        console.print("no op differs")
-    console.print(
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An op that has come (`+`), gone (`-`), or gives something else (`~`), and what it gives."""
+
+    mark: Literal["+", "-", "~"]
+    step: Step
+    gives: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What differs from one run to another, and how much there is of all in both."""
+
+    differences: tuple[Difference, ...]
+    totals: str
+
+
+def compared(before: Run, after: Run) -> Comparison:
+    """Compare two runs."""
+    totals = (
         f"parameters {before.parameters:,} -> {after.parameters:,}; results "
         f"{memory_text(before.allocated)} -> {memory_text(after.allocated)}; ops "
-        f"{len(before.steps):,} -> {len(after.steps):,}",
-        highlight=False,
+        f"{len(before.steps):,} -> {len(after.steps):,}"
     )
+    return Comparison(tuple(_differences(before.steps, after.steps)), totals)
 
 
-def _differences(before: Sequence[Step], after: Sequence[Step]) -> Iterator[Text]:
+def print_comparison(comparison: Comparison, stream: TextIO, *, color: bool) -> None:
+    """Print a line for each op that differs, and how much there is of all in both."""
+    console = console_on(stream, color=color)
+    for one in comparison.differences:
+        console.print(Text(f"{one.mark} {one.step}  {one.gives}", _COLORS[one.mark]))
+    if not comparison.differences:
+        console.print(_NONE)
+    console.print(comparison.totals, highlight=False)
+
+
+def comparison_markup(comparison: Comparison) -> str:
+    """Return the same as a section of a page."""
+    rows = [
+        f'<li class="{_CLASSES[one.mark]}"><b>{one.mark}</b> {escaped(str(one.step))} '
+        f"<code>{escaped(one.gives)}</code></li>"
+        for one in comparison.differences
+    ]
+    listed = f'<ul class="differences" tabindex="0">{"".join(rows)}</ul>'
+    every = listed if rows else f"<p>{_NONE}</p>"
+    return f"<h2>What differs</h2>\n{every}\n<p>{escaped(comparison.totals)}</p>\n"
+
+
+def _differences(before: Sequence[Step], after: Sequence[Step]) -> Iterator[Difference]:
     keys = [[(one.module, one.name) for one in steps] for steps in (before, after)]
     for what, i, k, j, m in SequenceMatcher(a=keys[0], b=keys[1], autojunk=False).get_opcodes():
         if what == "equal":
             for old, new in zip(before[i:k], after[j:m], strict=True):
                 if old.gives != new.gives:
-                    yield Text(f"~ {new}  {old.gives} -> {new.gives}", "yellow")
+                    yield Difference("~", new, f"{old.gives} -> {new.gives}")
             continue
-        yield from (Text(f"- {one}  {one.gives}", "red") for one in before[i:k])
-        yield from (Text(f"+ {one}  {one.gives}", "green") for one in after[j:m])
+        yield from (Difference("-", one, one.gives) for one in before[i:k])
+        yield from (Difference("+", one, one.gives) for one in after[j:m])

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from shapecheck.cli.trace.wiring import Chip, Circuit, Wire, circuit_of
+from shapecheck.cli.trace.wiring import Chip, Circuit, Level, Wire, circuit_of
 from shapecheck.markup import escaped
 from shapecheck.runtime.tracing.model import Trace
 from shapecheck.runtime.tracing.records import OpRecord, TensorRecord, memory_text
@@ -20,6 +20,7 @@ _LINE: Final = 16
 _WIDTH: Final = 7.3  # of a letter in a shape
 _LEFT: Final = 20
 _TOP: Final = 56
+_INNER_TOP: Final = 12
 _LANE_GAP: Final = 14
 _COLORS: Final = 10
 _DASHES: Final = ("6 2", "2 2", "9 2 2 2")
@@ -41,12 +42,12 @@ class _Plan:
     sizes.
     """
 
+    colors: dict[str | int, int]
+    has_names: bool
     tops: list[float] = field(default_factory=list)
     heights: list[float] = field(default_factory=list)
     lanes: list[float] = field(default_factory=list)
     entries: dict[tuple[int, int], float] = field(default_factory=dict)
-    colors: dict[str | int, int] = field(default_factory=dict)
-    has_names: bool = True
     width: float = 0
     height: float = 0
 
@@ -59,10 +60,37 @@ class _Plan:
 def draw(trace: Trace, depth: int | None = None) -> str:
     """Return the drawing of a trace as an SVG document; see `wiring.circuit_of`."""
     circuit = circuit_of(trace, depth)
-    plan = _planned(circuit)
+    plan = _planned(circuit, _Plan(*_colors([circuit])), legend=True)
+    return _document(trace, plan, [*_wires(circuit, plan), *_chips(circuit, plan)])
+
+
+def draw_levels(trace: Trace, level: Level) -> str:
+    """Return a drawing whose chips a script of the page opens: what is in one is drawn in it.
+
+    Without the script it shows them all closed.
+    """
+    colors, has_names = _colors(list(level.circuits()))
+    plan = _planned(level.circuit, _Plan(colors, has_names), legend=True)
+    return _document(trace, plan, [*_level(level, plan)])
+
+
+def _level(level: Level, plan: _Plan) -> Iterator[str]:
+    yield from _wires(level.circuit, plan)
+    yield from _chips(level.circuit, plan, level)
+    for index, inner in level.inner.items():
+        within = _planned(inner.circuit, _Plan(plan.colors, plan.has_names), legend=False)
+        yield (
+            f'<svg class="inner" data-chip="{index}" x="{_LEFT}" width="{within.width:g}" '
+            f'height="{within.height:g}" display="none">'
+            '<rect class="box" width="100%" height="100%" rx="6"/>'
+        )
+        yield from _level(inner, within)
+        yield "</svg>"
+
+
+def _document(trace: Trace, plan: _Plan, parts: Sequence[str]) -> str:
     title = f"{trace.kind}: how its dimensions flow"
-    parts = [*_legend(plan), *_wires(circuit, plan), *_chips(circuit, plan)]
-    body = "\n".join(parts)
+    body = "\n".join([*_legend(plan), *parts])
     return (
         f'<svg xmlns="{_ENTRY}" viewBox="0 0 {plan.width:g} {plan.height:g}" '
         f'width="{plan.width:g}" height="{plan.height:g}" role="img">\n'
@@ -71,20 +99,27 @@ def draw(trace: Trace, depth: int | None = None) -> str:
     )
 
 
-def _planned(circuit: Circuit) -> _Plan:
-    plan = _Plan()
-    tensors = [wire.tensor for wire in circuit.wires]
+def _colors(circuits: Sequence[Circuit]) -> tuple[dict[str | int, int], bool]:
+    """Return the numbers of the names, and whether there are any: else of the commonest sizes."""
+    tensors = [wire.tensor for circuit in circuits for wire in circuit.wires]
     names = [name for tensor in tensors for name in tensor.names if name is not None]
     sizes = Counter(size for tensor in tensors for size in tensor.shape if size != 1)
-    plan.has_names = bool(names)
     keys: list[str] | list[int] = names or sorted(size for size, _ in sizes.most_common(_COLORS))
+    colors: dict[str | int, int] = {}
     for key in keys:
-        plan.colors.setdefault(key, len(plan.colors))
+        colors.setdefault(key, len(colors))
+    return colors, bool(names)
+
+
+def _planned(circuit: Circuit, plan: _Plan, *, legend: bool) -> _Plan:
+    tensors = [wire.tensor for wire in circuit.wires]
     at: dict[int, list[Wire]] = {}
     for wire in circuit.wires:
         for place in [wire.source, *wire.targets] if wire.targets else []:
             at.setdefault(place, []).append(wire)
-    y: float = _TOP + max(at for _, _, at in _legend_entries(plan)) - _LEGEND_LINE
+    y: float = _INNER_TOP
+    if legend:
+        y = _TOP + max(at for _, _, at in _legend_entries(plan)) - _LEGEND_LINE
     for index, chip in enumerate(circuit.chips):
         used: float = 8
         for wire in sorted(at.get(index, ()), key=lambda wire: (wire.source == index, wire.source)):
@@ -101,7 +136,7 @@ def _planned(circuit: Circuit) -> _Plan:
         x += count * _PITCH + _LANE_GAP
     labels = (_label_place(one) + _WIDTH * (len(str(one)) + 2) for one in tensors)
     plan.width = max(x + 10, _RIGHT + 140, *labels)
-    plan.height = y + 6
+    plan.height = y + 6 if legend else plan.tops[-1] + plan.heights[-1] + _INNER_TOP
     return plan
 
 
@@ -201,7 +236,7 @@ def _said(tensor: TensorRecord) -> str:
     return f"{tensor} {tensor.dtype}, {memory_text(tensor.bytes)}"
 
 
-def _chips(circuit: Circuit, plan: _Plan) -> Iterator[str]:
+def _chips(circuit: Circuit, plan: _Plan, level: Level | None = None) -> Iterator[str]:
     for index, chip in enumerate(circuit.chips):
         y, height = plan.tops[index], plan.heights[index]
         if chip.row is None:
@@ -211,7 +246,20 @@ def _chips(circuit: Circuit, plan: _Plan) -> Iterator[str]:
                 f"{'input' if chip.gives else 'output'}</text></g>"
             )
             continue
+        can_open = level is not None and index in level.inner
+        yield _fold(index, y + height, level.inner[index]) if level and can_open else "<g>"
         yield from _chip(chip, y, height)
+        if can_open:
+            yield f'<text class="sign" x="{_RIGHT - 20}" y="{y + 17:g}">▸</text>'
+        yield "</g>"
+
+
+def _fold(index: int, bottom: float, inner: Level) -> str:
+    """Return the beginning of a chip that can be opened."""
+    return (
+        f'<g class="fold" data-chip="{index}" data-bottom="{bottom:g}" tabindex="0" role="button" '
+        f'aria-expanded="false"{" data-open" if inner.is_open else ""}>'
+    )
 
 
 def _chip(chip: Chip, y: float, height: float) -> Iterator[str]:
@@ -222,11 +270,11 @@ def _chip(chip: Chip, y: float, height: float) -> Iterator[str]:
     title += " fails" if row.error else ""
     below = _details(chip)
     yield (
-        f"<g><title>{escaped(f'{title}: {below}')}</title>"
+        f"<title>{escaped(f'{title}: {below}')}</title>"
         f'<rect class="chip {kind}" x="{_LEFT}" y="{y:g}" width="{_CHIP}" height="{height:g}" '
         f'rx="6"/><text class="name" x="{_LEFT + 14}" y="{y + 17:g}">{escaped(_short(title))}'
         f'</text><text class="below" x="{_LEFT + 14}" y="{y + 32:g}">'
-        f"{escaped(_details(chip, _LONGEST))}</text></g>"
+        f"{escaped(_details(chip, _LONGEST))}</text>"
     )
 
 
@@ -283,6 +331,9 @@ STYLE: Final = (
     "path{fill:none;stroke-width:2.2}"
     ".back{fill:#fff}.chip{fill:#f4f6f9;stroke:#98a3b3;stroke-width:1.2}"
     ".module{fill:#e6eefb;stroke:#5b83bd}.given{fill:#eaf6ee;stroke:#5c9a70}.failed{fill:#fbe4e2;stroke:#c9342b;stroke-width:2.2}"
+    ".box{fill:#fbfcfe;stroke:#5b83bd;stroke-dasharray:4 3}.fold{cursor:pointer}"
+    ".fold:focus{outline:none}.fold:focus-visible .chip{stroke:#1757b8;stroke-width:2.5}"
+    ".sign{fill:#5b83bd;font-weight:700}"
     ".name{font-weight:600;font-size:13px}.below{fill:#5c6675}"
     ".shape{font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace}"
     ".t:hover path{stroke-width:4}path.none{stroke:#8b94a1}tspan.none,circle.none{fill:#6b7482}"
@@ -290,7 +341,8 @@ STYLE: Final = (
     + "".join(f"path.r{at}{{stroke-dasharray:{dashes}}}" for at, dashes in enumerate(_DASHES))
     + _rules(_LIGHT)
     + "@media (prefers-color-scheme:"
-    "dark){text{fill:#dfe5ee}.back{fill:#12161c}.chip{fill:#1b212a;stroke:#56616f}"
+    "dark){text{fill:#dfe5ee}.box{fill:#151b24}.fold:focus-visible .chip{stroke:#7fb2ff}"
+    ".back{fill:#12161c}.chip{fill:#1b212a;stroke:#56616f}"
     ".module{fill:#1b2a41;stroke:#5b83bd}.given{fill:#17301f;stroke:#5c9a70}.failed{fill:#4a1f1c;stroke:#ff7a70}.below{fill:#98a3b3}"
     "path.none{stroke:#7a8594}tspan.none,circle.none{fill:#98a3b3}" + _rules(_DARK) + "}"
 )

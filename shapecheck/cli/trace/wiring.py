@@ -8,13 +8,13 @@ the right.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from shapecheck.runtime.tracing.model import Trace
 from shapecheck.runtime.tracing.records import OpRecord, TensorRecord
-from shapecheck.runtime.tracing.rows import Row, leaves_of, rows_of
+from shapecheck.runtime.tracing.rows import Row, folded_of, leaves_of, rows_of
 
 MOST_CHIPS: Final = 80
 
@@ -51,6 +51,60 @@ class Circuit:
     lanes: list[int]
 
 
+@dataclass(slots=True)
+class Level:
+    """A circuit in which no module is opened, and what is in those that can be, by position.
+
+    `is_open`: it is shown at first.
+    """
+
+    circuit: Circuit
+    inner: dict[int, Level]
+    is_open: bool = True
+
+    def circuits(self) -> Iterator[Circuit]:
+        """Yield its own circuit and those of all that can be opened."""
+        yield self.circuit
+        for one in self.inner.values():
+            yield from one.circuits()
+
+
+def levels_of(trace: Trace, depth: int | None) -> Level:
+    """Return a trace as levels, those open at first that are above `depth`.
+
+    Without one, as many as `circuit_of` opens. What fails is always seen.
+    """
+    rows = rows_of(trace)
+    if depth is None:
+        depths = range(8, -1, -1)
+        depth = next((at for at in depths if _count(rows, at) <= MOST_CHIPS), 0)
+    return _level(rows, depth)
+
+
+def _count(rows: Sequence[Row], depth: int) -> int:
+    """Return how many chips are seen where the modules to a depth are open."""
+    folded = folded_of(rows)
+    return sum(1 + (_count(inner, depth - 1) if depth else 0) for _, inner in folded)
+
+
+def _level(rows: Sequence[Row], depth: int, *, is_open: bool = True) -> Level:
+    folded = list(folded_of(rows))
+    circuit = wired([row for row, _ in folded])
+    inside = {id(row): inner for row, inner in folded if inner}
+    inner: dict[int, Level] = {}
+    for at, chip in enumerate(circuit.chips):
+        if id(chip.row) in inside:
+            rows_inside = inside[id(chip.row)]
+            fails = any(op.error for op in _ops_of(rows_inside))
+            inner[at] = _level(rows_inside, depth - 1, is_open=depth > 0 or fails)
+    return Level(circuit, inner, is_open)
+
+
+def _ops_of(rows: Sequence[Row]) -> Iterator[OpRecord]:
+    for row in rows:
+        yield from (row.record,) if isinstance(row.record, OpRecord) else row.record.ops()
+
+
 def circuit_of(trace: Trace, depth: int | None) -> Circuit:
     """Return the circuit of a trace; without a `depth`, the deepest that isn't too large."""
     rows = list(leaves_of(rows_of(trace, depth)))
@@ -59,6 +113,11 @@ def circuit_of(trace: Trace, depth: int | None) -> Circuit:
             if len(rows) <= MOST_CHIPS:
                 break
             rows = list(leaves_of(rows_of(trace, shallower)))
+    return wired(rows)
+
+
+def wired(rows: Sequence[Row]) -> Circuit:
+    """Return the circuit in which each row is a chip."""
     chips = _chips(rows)
     wires = _wires(chips)
     return Circuit(chips, wires, _assign_lanes(wires))

@@ -256,9 +256,35 @@ def leaves_of(rows: Sequence[Row]) -> Iterator[Row]:
         else:
             yield row
         if row.rest:
-            kinds = dict.fromkeys(c.kind for c in row.rest if isinstance(c, ModuleRecord))
-            together = ModuleRecord(row.last, ", ".join(kinds), calls=list(row.rest))
-            together.parameters = sum(
-                call.parameters for call in row.rest if isinstance(call, ModuleRecord)
+            yield _others(row)
+
+
+def folded_of(rows: Sequence[Row]) -> Iterator[tuple[Row, list[Row]]]:
+    """Yield rows that stand for all that is done, none of them opened, each with what is in it.
+
+    Of modules that do the same one after the other, what is in the first.
+    """
+    for row in rows:
+        if row.rest and row.period == 1:
+            name, kind = row.title
+            path = f"{row.inside}.{name}" if row.inside else name
+            yield (
+                Row(_together(path, kind, [row.record, *row.rest]), row.inside, row.names),
+                row.children,
             )
-            yield Row(together, row.inside, row.names, copies=len(row.rest) // row.period)
+            continue
+        yield row, row.children
+        if row.rest:
+            yield _others(row), []
+
+
+def _others(row: Row) -> Row:
+    """Return the row of the calls that did the same as some before them, which end with a row."""
+    kinds = dict.fromkeys(call.kind for call in row.rest if isinstance(call, ModuleRecord))
+    others = _together(row.last, ", ".join(kinds), row.rest)
+    return Row(others, row.inside, row.names, copies=len(row.rest) // row.period)
+
+
+def _together(path: str, kind: str, calls: Sequence[ModuleRecord | OpRecord]) -> ModuleRecord:
+    parameters = sum(call.parameters for call in calls if isinstance(call, ModuleRecord))
+    return ModuleRecord(path, kind, parameters, calls=list(calls))
