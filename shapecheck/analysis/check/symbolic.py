@@ -11,6 +11,7 @@ from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.classes import defaults, find_method, is_module
 from shapecheck.analysis.annotations.construction import (
     assigned,
+    begun_at_zero,
     given_in_module,
     is_always_given,
     is_builder,
@@ -347,11 +348,13 @@ def forget_changing(state: State) -> None:
         if not isinstance(content, Instance):
             continue
         set_later, altered = assigned(content.cls)
+        at_zero = begun_at_zero(content.cls)
         attrs = {
             name: value
             for name, value in content.attrs.items()
             if (name not in set_later or _is_layer(state, value))
             and (name not in altered or isinstance(value, Tensor))  # which keeps its shape
+            and not (name in at_zero and value == 0)
             and not _is_placeholder(state, value)
         }
         state.put(ref, replace(content, attrs=attrs, whole=False))
