@@ -458,7 +458,7 @@ class Facts:
         """
         now = self.dim(a), self.dim(b)
         for axis, other in (now, now[::-1]):
-            if is_of_axes(axis) and is_chosen(other):
+            if is_of_axes(axis) and is_chosen(other) and not _is_bound(axis, other):
                 rows = [self._opened(shape.dims) for shape in (*beside, *self.around)]
                 if any(row.count(other) > 1 for row in rows):
                     return False

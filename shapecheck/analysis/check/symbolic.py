@@ -342,7 +342,8 @@ def forget_changing(state: State) -> None:
     """Give up on attributes that methods other than those of the construction assign.
 
     That goes for what the constructor makes as well, as a buffer that is filled later. A layer that
-    another one takes the place of has to work before that, too.
+    another one takes the place of has to work before that, too. An attribute that is set to 0 waits
+    for a number of a derived class.
     """
     for ref, content in [*state.heap.items()]:
         if not isinstance(content, Instance):
@@ -361,6 +362,9 @@ def forget_changing(state: State) -> None:
 
 
 def _is_layer(state: State, value: Value) -> bool:
+    """Whether a value is a layer, and no loss: another loss may leave the batch as it is."""
+    if isinstance(value, OpInstance) and "reduction" in value.attrs:
+        return False
     content = state.instance_of(value)
     return isinstance(value, OpInstance) or (content is not None and is_module(content.cls))
 
