@@ -173,8 +173,8 @@ class Layer(Base):
     def __init__(self, n, m, groups=1, scaled=True):
         super().__init__()
         self.scaled = scaled
-        self.one = nn.Parameter(torch.zeros(n, m // groups, 3))
-        self.other = nn.Parameter(torch.zeros(m, n // groups, 3))
+        self.one = nn.Parameter(torch.Tensor(n, m // groups, 3))
+        self.other = nn.Parameter(torch.Tensor(m, n // groups, 3))
 
     def loss(self):
         return self.summed(self.one, self.other)
