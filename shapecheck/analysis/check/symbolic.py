@@ -349,13 +349,14 @@ def forget_changing(state: State) -> None:
         if not isinstance(content, Instance):
             continue
         set_later, altered = assigned(content.cls)
-        at_zero = begun_at_zero(content.cls)
+        zeros = {name for name, value in content.attrs.items() if type(value) is int and not value}
+        waiting = zeros & begun_at_zero(content.cls) if zeros else zeros
         attrs = {
             name: value
             for name, value in content.attrs.items()
             if (name not in set_later or _is_layer(state, value))
             and (name not in altered or isinstance(value, Tensor))  # which keeps its shape
-            and not (name in at_zero and value == 0)
+            and name not in waiting
             and not _is_placeholder(state, value)
         }
         state.put(ref, replace(content, attrs=attrs, whole=False))
