@@ -182,6 +182,6 @@ class Layer(Base):
     said = analyze_module(Source("a", "a.py", HEAD + text), Files(b=base), Options())
     assert [one.message for one in said if one.severity == "error"] == [
         '"self.summed" with a (<n> <m>//<groups> 3), b (<m> <n>//<groups> 3) fails in '
-        "\"Base.summed\": \"+\" can't broadcast (<n> <m>//<groups> 3) with (<m> <n>//<groups> 3): "
+        '"Base.summed": "+" can\'t broadcast (<n> <m>//<groups> 3) with (<m> <n>//<groups> 3): '
         "axis -3 is <n> on the left and <m> on the right"
     ]
