@@ -180,17 +180,24 @@ class Untold(Origin):
     It has those that are used. What the program calls one of them is a size of this `tensor`, which
     is a symbol where it is the result of an op and may have other dimensions than its operands.
     `is_batch`: it is there because layers are most often given batches. `counts_items`: it is then
-    the number of items, and not that of steps, which some layers take first.
+    the number of items, and not that of steps, which some layers take first. `of_item`: the tensor
+    is one item of several that a loop goes through, and the next one has other dimensions.
     """
 
     tensor: Hashable
     is_batch: bool = False
     counts_items: bool = False
+    of_item: bool = False
 
     @property
     def owner(self) -> Origin:
         """The tensor, whichever of its dimensions this is."""
-        return Untold(self.tensor)
+        return Untold(self.tensor, of_item=self.of_item)
+
+    @property
+    def is_one_of_several(self) -> bool:
+        """Whether the symbol belongs to one thing among several alike: each has another."""
+        return self.of_item
 
     @property
     def stretches(self) -> bool:
@@ -358,13 +365,15 @@ class Sym:
         return cls.distinct(name, Kind.UNKNOWN, SUPPOSED_MASK if of_mask else SUPPOSED)
 
     @classmethod
-    def untold(cls, tensor: Hashable) -> Sym:
+    def untold(cls, tensor: Hashable, of_item: bool = False) -> Sym:
         """Return a new row of dimensions of a tensor of which no annotation says any."""
-        return cls.distinct("...", Kind.UNKNOWN, Untold(tensor))
+        return cls.distinct("...", Kind.UNKNOWN, Untold(tensor, of_item=of_item))
 
     def of_result(self) -> Sym:
         """Return a new row of which as much is said as of this one, of another tensor's."""
-        return Sym.untold(Sym.fresh()) if isinstance(self.origin, Untold) else self.again()
+        if isinstance(self.origin, Untold):
+            return Sym.untold(Sym.fresh(), self.origin.of_item)
+        return self.again()
 
     def again(self, name: str = "") -> Sym:
         """Return a new unknown of which as much is said as of this one, by another name perhaps."""

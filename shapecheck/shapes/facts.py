@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from mypy_extensions import mypyc_attr
@@ -457,7 +458,7 @@ class Facts:
         """
         now = self.dim(a), self.dim(b)
         for axis, other in (now, now[::-1]):
-            if is_of_axes(axis) and is_chosen(other):
+            if is_of_axes(axis) and is_chosen(other) and not _is_bound(axis, other):
                 rows = [self._opened(shape.dims) for shape in (*beside, *self.around)]
                 if any(row.count(other) > 1 for row in rows):
                     return False
@@ -603,7 +604,7 @@ class Facts:
         assert isinstance(symbol.origin, Untold)
         if symbol in self.runs:
             return None
-        batch = _batch_of(symbol.origin.tensor)
+        batch = _batch_of(symbol.origin)
         self.learn_run(symbol, (batch, Run(symbol.again())))
         return batch
 
@@ -658,11 +659,11 @@ class Facts:
         """
         shape = self.stretched(shape, back=back)
         match runs_in(shape.dims):
-            case [(at, Run(symbol=Sym(origin=Untold(tensor)) as symbol))] if (
+            case [(at, Run(symbol=Sym(origin=Untold() as origin) as symbol))] if (
                 len(shape.dims) - 1 == back
             ):
                 counts_items = at == 0 and not steps_first
-                self.learn_run(symbol, (_batch_of(tensor, counts_items),))
+                self.learn_run(symbol, (_batch_of(origin, counts_items),))
         if shape.least_rank > back:  # no more axes than these
             return self.stretched(shape, count=back + 1)
         return self.shape(shape)
@@ -804,9 +805,9 @@ def _may_differ(size: Size, symbol: Sym, value: DimExpr, other: int) -> bool:
     return dims.substitute(size, {symbol: size_of(value)}) != other
 
 
-def _batch_of(tensor: Hashable, counts_items: bool = False) -> Size:
+def _batch_of(tensor: Untold, counts_items: bool = False) -> Size:
     """Return the axis of a tensor without annotation that is there for a batch."""
-    origin = Untold(tensor, is_batch=True, counts_items=counts_items)
+    origin = replace(tensor, is_batch=True, counts_items=counts_items)
     return Size.of(Sym.distinct("_", Kind.UNKNOWN, origin))
 
 

@@ -157,3 +157,31 @@ def test_the_calls_of_another_module_are_none_of_this_one() -> None:
     here, there = line(text, "def outer"), line(other, "def last", "def twice")
     inside = (*(("b.py", at) for at in there), *(("a.py", at) for at in here))
     assert blamed(text, b=other) == Blame(through=line(text, "outer(torch"), inside=inside)
+
+
+def test_a_call_that_fails_inside_is_told_once() -> None:
+    """A method that makes such a call isn't checked again with the constructor's defaults."""
+    base = """
+class Base(nn.Module):
+    def summed(self, a, b):
+        return (a + b).sum()
+"""
+    text = """
+from b import Base
+
+class Layer(Base):
+    def __init__(self, n, m, groups=1, scaled=True):
+        super().__init__()
+        self.scaled = scaled
+        self.one = nn.Parameter(torch.Tensor(n, m // groups, 3))
+        self.other = nn.Parameter(torch.Tensor(m, n // groups, 3))
+
+    def loss(self):
+        return self.summed(self.one, self.other)
+"""
+    said = analyze_module(Source("a", "a.py", HEAD + text), Files(b=base), Options())
+    assert [one.message for one in said if one.severity == "error"] == [
+        '"self.summed" with a (<n> <m>//<groups> 3), b (<m> <n>//<groups> 3) fails in '
+        '"Base.summed": "+" can\'t broadcast (<n> <m>//<groups> 3) with (<m> <n>//<groups> 3): '
+        "axis -3 is <n> on the left and <m> on the right"
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from shapecheck.analysis.annotations import class_fields, declarations
@@ -22,7 +22,8 @@ from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.program.declared import Declared, TensorDecl
 from shapecheck.analysis.program.model import Class, Function
 from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import ANY_NAME, given_to, is_def
+from shapecheck.analysis.program.syntax import ANY_NAME, given_to, is_def, is_zero, nodes_of
+from shapecheck.ops.call import only
 
 
 def is_named_tuple(cls: Class) -> bool:
@@ -107,6 +108,22 @@ def _assigned_later(cls: Class) -> tuple[set[str], set[str]]:
         stored | _stored(built) if ANY_NAME in stored else stored,
         _altered(others),
     )
+
+
+def begun_at_zero(cls: Class) -> set[str]:
+    """Return the attributes that the construction sets to 0: other classes put a number there."""
+    nothing = set[str]()
+
+    def found() -> set[str]:
+        return nothing.union(*(_zeros_of(node) for _, node in builders(cls)[1]))
+
+    return cls.module.recall(("begun at zero", cls.node), found, nothing)
+
+
+def _zeros_of(method: ast.FunctionDef) -> Iterator[str]:
+    targets = [t for one in nodes_of(ast.Assign, method) if is_zero(one.value) for t in one.targets]
+    targets += [one.target for one in nodes_of(ast.AnnAssign, method) if is_zero(one.value)]
+    return (one.attr for one in only(targets, ast.Attribute))
 
 
 def changed_by_methods(cls: Class) -> tuple[set[str], set[str]]:

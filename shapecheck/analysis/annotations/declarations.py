@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.program.declared import AnyDecl, CallableDecl, Declared
+from shapecheck.analysis.program.declared import AnyDecl, CallableDecl, Declared, TensorDecl
 from shapecheck.analysis.program.model import Function, dotted
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.program.syntax import Def, called
+from shapecheck.analysis.program.syntax import Def, called, is_def
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def _read(function: Function) -> Declaration:
     if memory.traces:
         memory.asked.add((function.module.source.path, function.node.lineno))
     arguments = function.node.args
-    read = reader(function.module).read
+    read = _reading(function)
     params: list[Parameter] = []
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
@@ -88,6 +88,21 @@ def _read(function: Function) -> Declaration:
         params.append(Parameter(double.arg, declared, None, kind, double))
     returns = getattr(function.node, "returns", None)
     return Declaration(tuple(params), read(returns))
+
+
+def _reading(function: Function) -> Callable[[ast.expr | None], Declared]:
+    """Return what reads the annotations of a function: numba gives it arrays, and no `Tensor`."""
+    read, node = reader(function.module).read, function.node
+    if not is_def(node) or not node.decorator_list:
+        return read
+    if not any(one.startswith("numba.") for one in decorator_names(function.module, node)):
+        return read
+
+    def found(annotation: ast.expr | None) -> Declared:
+        declared = read(annotation)
+        return AnyDecl() if isinstance(declared, TensorDecl) else declared
+
+    return found
 
 
 def arguments_of(node: Def | ast.Lambda, *, stars: bool = False) -> list[ast.arg]:

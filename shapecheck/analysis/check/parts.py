@@ -210,7 +210,7 @@ def _lines(node: ast.AST) -> Lines:
 def _run_script(module: Module, effort: Effort) -> None:
     """Execute the module's body as Python would; once more as by default, if nothing was found."""
     frame, reporter = _run(module, effort), module.reporter
-    if not frame.reads_command_line or reporter is None or reporter.count or reporter.faults:
+    if not frame.reads_command_line or reporter is None or reporter.count:
         return
     given = argparse.defaults(module) if _PARSER in module.source.text else {}
     if not given:

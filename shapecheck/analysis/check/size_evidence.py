@@ -149,7 +149,8 @@ class _Uses:
         signature = None if name is None else self._table.signature(name)
         params = () if signature is None else signature.params
         first = next((at for at, param in enumerate(params) if param.star), None)
-        given = [] if first is None else call.args[first - skipped :]
+        is_shape = first is not None and params[first].name in _SPELLED_OUT
+        given = call.args[first - skipped :] if first is not None and is_shape else []
         match given:
             case [ast.Tuple(elts=several) | ast.List(elts=several)]:
                 return several
@@ -222,3 +223,6 @@ _NUMBERS: Final = frozenset(
     "kernel_size stride".split()
 )
 """What layers call sizes and counts; a window may be a tuple, which then is taken apart."""
+
+_SPELLED_OUT: Final = frozenset("dims repeats shape size sizes".split())
+"""What signatures call the whole numbers of which any number may be given."""

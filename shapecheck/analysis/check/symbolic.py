@@ -11,6 +11,7 @@ from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.classes import defaults, find_method, is_module
 from shapecheck.analysis.annotations.construction import (
     assigned,
+    begun_at_zero,
     given_in_module,
     is_always_given,
     is_builder,
@@ -341,23 +342,30 @@ def forget_changing(state: State) -> None:
     """Give up on attributes that methods other than those of the construction assign.
 
     That goes for what the constructor makes as well, as a buffer that is filled later. A layer that
-    another one takes the place of has to work before that, too.
+    another one takes the place of has to work before that, too. An attribute that is set to 0 waits
+    for a number of a derived class.
     """
     for ref, content in [*state.heap.items()]:
         if not isinstance(content, Instance):
             continue
         set_later, altered = assigned(content.cls)
+        zeros = {name for name, value in content.attrs.items() if type(value) is int and not value}
+        waiting = zeros & begun_at_zero(content.cls) if zeros else zeros
         attrs = {
             name: value
             for name, value in content.attrs.items()
             if (name not in set_later or _is_layer(state, value))
             and (name not in altered or isinstance(value, Tensor))  # which keeps its shape
+            and name not in waiting
             and not _is_placeholder(state, value)
         }
         state.put(ref, replace(content, attrs=attrs, whole=False))
 
 
 def _is_layer(state: State, value: Value) -> bool:
+    """Whether a value is a layer, and no loss: another loss may leave the batch as it is."""
+    if isinstance(value, OpInstance) and "reduction" in value.attrs:
+        return False
     content = state.instance_of(value)
     return isinstance(value, OpInstance) or (content is not None and is_module(content.cls))
 

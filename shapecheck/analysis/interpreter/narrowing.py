@@ -21,6 +21,7 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.analysis.values.state import State
 from shapecheck.dims import (
+    Atom,
     FloorDiv,
     IntSize,
     Kind,
@@ -343,18 +344,24 @@ def _learn(state: State, a: IntSize, b: IntSize) -> None:
                 facts.learn(symbol, 0)
                 return
         match left:
-            case Size(atom=atom) if atom is not None and atom not in set(atoms_of(right)):
+            case Size(atom=atom) if atom is not None and not _is_inside(atom, right):
                 facts.learn(atom, right)
                 return
 
 
+def _is_inside(atom: Atom, size: IntSize) -> bool:
+    """Whether a size is made of an atom, as `h*(e//h)` is of `e`: equal, they say it is whole."""
+    return atom in atoms_of(size) or (isinstance(atom, Sym) and atom in dims.symbols(size))
+
+
 def _learn_division(state: State, a: IntSize, b: IntSize) -> bool:
-    """Record `n % d == 0`, which is `n - d*(n//d) == 0`: the floor division is exact."""
+    """Record `n % d == 0`, or `d*(n//d) == n`: the floor division is exact."""
     gap = a - b
     for atom in atoms_of(gap):
         match atom:
-            case FloorDiv(num=num, den=den) if gap == num - Size.of(atom) * den:
-                if _learn_exact(state, atom):
+            case FloorDiv(num=num, den=den):
+                rest = num - Size.of(atom) * den
+                if gap in (rest, -1 * rest) and _learn_exact(state, atom):
                     return True
     return False
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence, Set
 from functools import lru_cache
 from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Function, Value
-from shapecheck.analysis.program.syntax import kept_by_node, name_of, nodes_of
+from shapecheck.analysis.program.syntax import kept_by_node, name_of, nodes_of, stored_in
+from shapecheck.analysis.values.model import options
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Run, Shape, Tensor
@@ -80,14 +82,25 @@ def _methods(table: Table) -> frozenset[str]:
 def receiver_of(frame: Frame, node: ast.Attribute) -> Value:
     """Return what a method is asked of that isn't known, where that must be a tensor.
 
-    Where something has gone wrong already, it may not be known because of that.
+    Where something has gone wrong already, it may not be known because of that. An instance of the
+    program's own has the method from a base that isn't known.
     """
     if frame.errors or node.attr not in _methods(frame.program.table):
+        return UNKNOWN
+    if _is_instance(frame, node.value):
         return UNKNOWN
     if name_of(node.value) is None:
         return Tensor.unknown()
     name = _own(frame, node.value)
     return UNKNOWN if name is None else _taken(frame, name, node.value)
+
+
+def _is_instance(frame: Frame, node: ast.expr) -> bool:
+    """Whether a variable, or an attribute of one, holds an instance of a class of the program."""
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return False
+    held = frame.hush(lambda quiet: quiet.eval(node))
+    return any(frame.state.instance_of(option) is not None for option in options(held))
 
 
 def asked_for_shape(frame: Frame, node: ast.Attribute) -> Value:
@@ -121,6 +134,27 @@ def _own(frame: Frame, node: ast.expr) -> str | None:
 
 def _taken(frame: Frame, name: str, node: ast.expr) -> Value:
     """Return a tensor of any axes, which a variable holds from then on."""
-    tensor = Tensor(Shape((Run(Sym.untold((name, frame.state.since[name]))),)))
+    since = frame.state.since[name]
+    of_item = frame.function is not None and _is_set_in_loop(frame.function, name, since)
+    tensor = Tensor(Shape((Run(Sym.untold((name, since), of_item)),)))
     frame.renew(node, tensor, node)
     return tensor
+
+
+def _is_set_in_loop(function: Function, name: str, since: int) -> bool:
+    """Whether the line that sets a variable does so once for each item of something."""
+    return any(
+        first <= since <= last and (names is None or name in names)
+        for first, last, names in _loops(function.node)
+    )
+
+
+@kept_by_node(most=8)
+def _loops(function: ast.AST) -> Sequence[tuple[int, int, Set[str] | None]]:
+    """Return the lines of loops, and which variables are set there, None for any."""
+    loops = nodes_of((ast.For, ast.AsyncFor, ast.While), function)
+    targets = (one.target for one in nodes_of(ast.comprehension, function))
+    return [
+        *((one.lineno, one.end_lineno or one.lineno, None) for one in loops),
+        *((one.lineno, one.end_lineno or one.lineno, stored_in(one)) for one in targets),
+    ]

@@ -49,7 +49,7 @@ from shapecheck.analysis.kinds.module_children import LAYER, children, is_sequen
 from shapecheck.analysis.kinds.tuples import item_of
 from shapecheck.analysis.program.declared import AnyDecl
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
-from shapecheck.analysis.program.syntax import Def, is_def
+from shapecheck.analysis.program.syntax import Def, is_def, is_zero
 from shapecheck.analysis.values.model import (
     Argument,
     Arguments,
@@ -402,9 +402,13 @@ def _field(
             value = with_default(value, path, _CHOSEN if by_hook else statement.value)
             frame.state.set_attribute(owner, name, value)
             return value
-    if name in content.attrs:
-        return UNKNOWN
+    if name in content.attrs or (content.path is not None and _begins_at_zero(statement)):
+        return UNKNOWN  # 0 stands where a class derived from this one has its number
     return _bound(owner, functions.assigned(frame, home, statement))
+
+
+def _begins_at_zero(statement: ast.stmt) -> bool:
+    return isinstance(statement, (ast.Assign, ast.AnnAssign)) and is_zero(statement.value)
 
 
 def _bound(owner: Ref, value: Value) -> Value:

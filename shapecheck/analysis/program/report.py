@@ -64,8 +64,12 @@ class Reporter:
 
     @property
     def count(self) -> int:
-        """How many errors and notes of their own there are, suspicions left out."""
-        return sum(group[0].severity != "warning" for group in self._found.values())
+        """How many errors and notes of their own there are, and calls that fail inside.
+
+        Suspicions are left out.
+        """
+        wrong = sum(group[0].severity != "warning" for group in self._found.values())
+        return wrong + len(self.faults)
 
     def groups(self) -> tuple[Group, ...]:
         """Return what was found in the order in which it was.

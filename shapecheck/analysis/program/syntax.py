@@ -195,6 +195,11 @@ def is_none(node: ast.AST) -> bool:
     return False
 
 
+def is_zero(node: ast.AST | None) -> bool:
+    """Whether an expression is written as the number 0."""
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == 0
+
+
 def name_of(node: ast.AST | None) -> str | None:
     """Return the variable that an expression is, None where it is anything else."""
     return node.id if isinstance(node, ast.Name) else None
