@@ -312,6 +312,8 @@ def _leave_open(facts: Facts, node: ast.If, before: State, ends: Sequence[State]
     yes, no = (end.facts.runs for end in ends)
     left = set[Sym]()
     for mine, others, body in ((yes, no, node.orelse), (no, yes, node.body)):
+        if mine.keys() <= others.keys():
+            continue
         for name in frozenset[str]().union(*map(names_in, body)):
             tensor = tensor_of(before.vars.get(name))
             if tensor is not None:
