@@ -172,11 +172,8 @@ class Store:
 
         It doesn't have the path in it, where one clone has another than the next.
         """
-        return digest(
-            "\0".join((self._maker, module, str(content_of(version)))).encode(
-                errors="surrogatepass"
-            )
-        )
+        text = "\0".join((self._maker, module, str(content_of(version))))
+        return digest(text.encode(errors="surrogatepass"))
 
     def note_versions(self, record: ModuleRecord) -> None:
         """Take note that what is kept of a module holds for other versions of what was read."""

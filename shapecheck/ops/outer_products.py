@@ -152,10 +152,8 @@ def _bound_by(node: ast.AST) -> Collection[str]:
             return (name,)
         case ast.Global(names=names) | ast.Nonlocal(names=names):
             return {*names}
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
-            return (name,)
-        case ast.MatchStar(name=str(name)):
-            return (name,)
+        case ast.ExceptHandler(name=name) | ast.MatchAs(name=name) | ast.MatchStar(name=name):
+            return () if name is None else (name,)
         case ast.alias(name=name, asname=other):
             return (other or name.partition(".")[0],)
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():

@@ -70,8 +70,15 @@ class Part:
 
 def parts_of(module: Module) -> list[Part]:
     """Return the parts of a module, in the order in which what is said of them counts."""
-    outside = partial(_annotations_outside, module)
-    found = [Part(ANNOTATIONS, 0, (0, 0), outside, lambda analysis: NO_TENSORS)]
+    found = [
+        Part(
+            ANNOTATIONS,
+            0,
+            (0, 0),
+            lambda effort: _annotations_outside(module),  # which runs no body
+            lambda analysis: NO_TENSORS,
+        )
+    ]
     for function, owner in functions(module):
         node = function.node
         assert is_def(node)
@@ -171,7 +178,7 @@ def _function(
     _check(module, function, owner, effort)
 
 
-def _annotations_outside(module: Module, effort: Effort) -> None:  # runs no body
+def _annotations_outside(module: Module) -> None:
     """Read every annotation outside of functions, so that each malformed one is reported.
 
     What looks like a slip is one among all of them, those in the heads of functions included.
