@@ -232,9 +232,13 @@ def _closer(
     """Return what a result's annotation says, with what a look into the function adds to it."""
     # decisions.md, "An annotated function is looked into where a call is particular"
     particular = _is_particular(frame, values.values()) or _says_less(function, values)
+    supposed = _supposed(frame, function, values, matcher)
     if frame.budget.spare is not None and particular:
         errors = frame.errors
-        found = look_into(frame, function, values, node, matcher, apart=True)
+        if supposed is values:
+            found = look_into(frame, function, values, node, matcher, apart=True)
+        else:
+            found = frame.hush(look_into, function, supposed, node, matcher, True)
         frame.errors = errors  # what goes wrong in there leaves the annotation to go on with
         return _with_found(frame, promised, found)
     if effects.changes_around(frame, function, values):
@@ -248,7 +252,7 @@ def _closer(
         frame.program.memory.limited()
         return promised
     outer = frame.fork()
-    found = frame.hush(look_into, function, values, node, matcher, apart)
+    found = frame.hush(look_into, function, supposed, node, matcher, apart)
     if apart:
         found = _resolved(frame, found)
         if found is not UNKNOWN:
@@ -258,6 +262,18 @@ def _closer(
     closer = _with_found(frame, promised, found)
     frame.state = outer
     return closer
+
+
+def _supposed(
+    frame: Frame, function: Function, values: Mapping[str, Value], matcher: Matcher
+) -> Mapping[str, Value]:
+    """Return arguments with what is declared in the place of those of which nothing is known."""
+    unknown = {
+        param.name: fitting.declare(frame, param.declared, param.name, matcher, None)
+        for param in declaration(function).params
+        if values[param.name] is UNKNOWN and speaks(param.declared)
+    }
+    return {**values, **unknown} if unknown else values
 
 
 def _take_effect(
