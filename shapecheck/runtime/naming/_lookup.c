@@ -515,13 +515,11 @@ static PyObject *call(PyObject *callable, PyObject *const *given, size_t flags, 
     }
     Op op = {.mode = given[0], .frame = given[1], .func = given[2], .args = given[3]};
     op.kwargs = given[4] != Py_None && PyDict_GET_SIZE(given[4]) ? given[4] : NULL;
-    op.table = PyObject_GetAttr(op.frame, word_table);
-    op.alone = is_true(op.frame, word_alone);
-    op.read = is_true(op.frame, word_read);
+    int is_frame = (op.table = PyObject_GetAttr(op.frame, word_table)) != NULL &&
+                   (op.alone = is_true(op.frame, word_alone)) >= 0 &&
+                   (op.read = is_true(op.frame, word_read)) >= 0;
     PyObject *result = NULL;
-    Answer done = op.table == NULL || op.alone < 0 || op.read < 0 ? -1 : 1;
-    if (done == 1)
-        done = serve(self, &op, &result);
+    Answer done = is_frame ? serve(self, &op, &result) : -1;
     Py_XDECREF(op.table);
     if (done < 0)
         PyErr_Clear(); /* Python meets it again, and tells it */
