@@ -14,6 +14,9 @@ INSTALLED := $(VENV)/.installed
 
 COMPILED := build/compiled
 SANITIZED := build/sanitized
+DEBUGGED := build/debugged
+DEBUG_PYTHON ?= python3-dbg
+, := ,
 IN_C := $(wildcard shapecheck/runtime/naming/*.[ch])
 BESIDE := tests stubs docs examples benchmarks hatch_build.py pyproject.toml Makefile \
 	README.md CONTRIBUTING.md CHANGELOG.md
@@ -22,10 +25,12 @@ TESTS_COMPILED := tests/test_compiled.py \
 
 TESTS_SANITIZED := $(addprefix tests/,runtime named first_class systems mixups/test_same_names.py)
 
+TESTS_DEBUGGED := $(addprefix tests/,runtime/naming first_class)
+
 ON_A_DEVICE := $(addprefix tests/,runtime named first_class systems mixups ops/patterns)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled sanitized wheels torches conformance agreement originals bench soak corpus libraries same messages docs settings picture structure mutants survivors fuzz interrupted edits planted annotated models posted vsix clean
+.PHONY: help install demo test lint typecheck unit gpu compiled test-compiled sanitized debugged wheels torches conformance agreement originals bench soak corpus libraries same messages docs settings picture structure mutants survivors fuzz interrupted edits planted annotated models posted vsix clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,19 +74,31 @@ test-compiled: compiled ## Run the tests of what is compiled against that wheel
 	cd $(COMPILED) && PYTHONPATH=$(abspath $(COMPILED)) SHAPECHECK_COMPILED=1 \
 		$(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) $(TESTS_COMPILED)
 
-# Python and torch keep what they allocate until the end, so that leaks are not for these to find.
-sanitized: $(INSTALLED) ## Run the run-time tests with the C part under AddressSanitizer and UBSan
-	rm -rf $(SANITIZED) && mkdir -p $(SANITIZED)
-	cp -R shapecheck $(BESIDE) $(SANITIZED)
-	rm -f $(SANITIZED)/shapecheck/runtime/naming/_lookup.*.so
-	cd $(SANITIZED)/shapecheck/runtime/naming && gcc -O1 -g -Wall -Wextra -Werror -fPIC -shared \
-		-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
-		$$($(abspath $(BIN))/python -c 'import sysconfig as s; \
+# A copy of the package in the folder $(1), whose C part is built for the Python $(2) with the flags $(3).
+define BUILT_BESIDE
+	rm -rf $(1) && mkdir -p $(1)
+	cp -R shapecheck $(BESIDE) $(1)
+	rm -f $(1)/shapecheck/runtime/naming/_lookup.*.so
+	cd $(1)/shapecheck/runtime/naming && gcc -O1 -g -Wall -Wextra -Werror -fPIC -shared $(3) \
+		$$($(2) -c 'import sysconfig as s; \
 			print("-I" + s.get_path("include"), *"_lookup.c _readings.c -o".split(), \
 				"_lookup" + s.get_config_var("EXT_SUFFIX"))')
+endef
+
+# Python and torch keep what they allocate until the end, so that leaks are not for these to find.
+sanitized: $(INSTALLED) ## Run the run-time tests with the C part under AddressSanitizer and UBSan
+	$(call BUILT_BESIDE,$(SANITIZED),$(abspath $(BIN))/python,\
+		-fsanitize=address$(,)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
 	cd $(SANITIZED) && PYTHONPATH=. ASAN_OPTIONS=detect_leaks=0 \
 		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 		$(abspath $(BIN))/python -m pytest $(PYTEST_ARGS) $(TESTS_SANITIZED)
+
+# It has the version of that in $(VENV): Debian's python3.11-dbg, say. What it asserts ends it.
+debugged: $(INSTALLED) ## Run the tests of the C part with a debug build of Python: DEBUG_PYTHON=python3.11-dbg
+	$(call BUILT_BESIDE,$(DEBUGGED),$(DEBUG_PYTHON))
+	cd $(DEBUGGED) && PYTHONPATH=.:$$($(abspath $(BIN))/python -c \
+		'import sysconfig; print(sysconfig.get_path("purelib"))') \
+		$(DEBUG_PYTHON) -m pytest $(PYTEST_ARGS) $(TESTS_DEBUGGED)
 
 wheels: $(INSTALLED) ## Build what is released into dist/, and try it where neither torch nor a compiler is (WHEELS_ARGS="--help")
 	$(BIN)/python release/wheels.py dist $(WHEELS_ARGS)
