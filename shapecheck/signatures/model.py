@@ -95,6 +95,7 @@ class Param:
     axis the parameter selects; `count` is the length that `Ints[n]` brings an int to; `other`:
     something else than a tensor may be given, of which the signature says nothing. `meets` is the
     group, `*#s`, that is all of its shape, and of that of others with which it broadcasts.
+    `whole`: an int, and nothing else, is given.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Param:
     dtype: bool = False
     other: bool = False
     meets: str | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -376,7 +376,7 @@ class Table:
                 case ast.Name(id="DType"):
                     param = replace(param, dtype=True)
                 case ast.Name(id=head) if head in _PLAIN:
-                    pass
+                    param = replace(param, whole=head == "int" and len(parts) == 1)
                 case ast.Constant(value=None):
                     pass
                 case ast.Subscript(value=ast.Name(id=head)) if head in _PLAIN:

@@ -58,7 +58,7 @@ def addbmm(input: Any, batch1: E[Tensor, "b n m"], batch2: E[Tensor, "b m p"], *
 
 @method
 @example("c: n m; x: n; y: m | c, x, y")
-def addr(input: Any, vec1: T[Tensor, "n"], vec2: T[Tensor, "m"], *, beta: Number = 1, alpha: Number = 1) -> T[Tensor, "n m"]: ...
+def addr(input: T[Tensor, ...], vec1: T[Tensor, "n"], vec2: T[Tensor, "m"], *, beta: Number = 1, alpha: Number = 1) -> T[Tensor, "n m"]: ...
 
 @example("x: b i j; y: i j k | x, y, dims=2")
 @reduces

@@ -17,6 +17,8 @@ from shapecheck.shapes import Facts, Mismatch, Tensor
 from shapecheck.signatures import Signature, table
 
 WRONG_SHOWN = 6
+SEVERAL = "several dtypes"
+"""What the calls are counted by in which one operand has another dtype than the others."""
 
 
 @dataclass(slots=True)
@@ -30,7 +32,7 @@ class Verdict:
     sizes, `skipped` those that torch itself can't run here. `refused` and `accepted` count torch's
     erroneous inputs that are about shapes, `other` those that aren't. `large` counts calls on sizes
     a thousand times as large that agree with what torch's fake tensors say, `too_large` those that
-    these can't run. `kinds` counts the calls with elements of other dtypes that agree.
+    these can't run. `kinds` counts the calls with elements of other dtypes, and of several, that agree.
     """
 
     title: str
@@ -61,12 +63,13 @@ def judge_op(op: Any, limit: int | None = None) -> Verdict:
     verdict = Verdict(samples.title(op), samples.name_of(op))
     _judge(verdict, samples.calls(op, limit), samples.refusals(op))
     for kind in samples.KINDS:
-        _judge_kind(verdict, kind, samples.calls(op, limit and 1, kind))
+        _judge_kind(verdict, str(kind), samples.calls(op, limit and 1, kind))
+    _judge_kind(verdict, SEVERAL, samples.mixed(op))
     return verdict
 
 
-def _judge_kind(verdict: Verdict, kind: torch.dtype, calls: Iterable[Call]) -> None:
-    """Judge an op by calls with elements of another dtype."""
+def _judge_kind(verdict: Verdict, kind: str, calls: Iterable[Call]) -> None:
+    """Judge an op by calls with elements of another dtype, or of several."""
     seen: set[str] = set()
     for call in calls:
         if call.wanted is REFUSED or _signature(call) is None or (key := _key(call)) in seen:
@@ -77,9 +80,9 @@ def _judge_kind(verdict: Verdict, kind: torch.dtype, calls: Iterable[Call]) -> N
         except Mismatch as error:
             wrong = f"refused: {error.problem.headline}: {error.problem.reason}"
         if wrong is None or call.name.removeprefix("torch.") in OTHER_DTYPE:
-            verdict.kinds[str(kind)] += 1
+            verdict.kinds[kind] += 1
             continue
-        verdict.wrong[str(kind)] += 1
+        verdict.wrong[kind] += 1
         if len(verdict.complaints) < WRONG_SHOWN:
             args = abstract(call.args, numbers), abstract(dict(call.kwargs), numbers)
             verdict.complaints.append(f"wrong: {kind} {call.name} {args}: {wrong}")

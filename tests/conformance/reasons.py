@@ -129,7 +129,20 @@ NOT_REFUSED: Final = {
 """Ops some of whose erroneous inputs aren't refused, though they are about shapes, and why."""
 
 OTHER_DTYPE: Final = {
-    "nn.functional.local_response_norm": "an empty tensor of integers stays one",
+    **dict.fromkeys(
+        (
+            "nn.functional.local_response_norm",
+            "masked.softmax",
+            "masked.softmin",
+            "masked.log_softmax",
+        ),
+        "an empty tensor of integers stays one",
+    ),
+    "cdist": "between no rows it is of the first one's, not promoted",
+    "cumulative_trapezoid": "what it is integrated over isn't followed, but for its values",
+    "linalg.solve_triangular": "of two dtypes, which `linalg.solve` refuses, it takes the first",
+    "nn.functional.embedding_bag": "the table before the indices, of which torch warns",
+    "nn.functional.linear_cross_entropy": "of two dtypes, which `linear` refuses, it takes either",
 }
 """Ops whose result has another dtype than their rule says in some sample, and why."""
 

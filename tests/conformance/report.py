@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from multiprocessing import get_context
 
 import torch
-from conformance.judge import Verdict, judge_module, judge_op
+from conformance.judge import SEVERAL, Verdict, judge_module, judge_op
 from conformance.modules import modules
 from conformance.reasons import NOT_JUDGED, NOT_REFUSED, OTHER_DTYPE, WITHOUT_RULE
 from conformance.samples import KINDS, TIMES, ops
@@ -113,8 +113,9 @@ def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
         f"{sum(v.wrong['large'] for v in verdicts)} don't ({too_large:,} can't be made that large)."
     )
     kinds = sum((v.kinds for v in verdicts), Counter[str]())
-    said = ", ".join(f"{kinds[str(kind)]:,} of {kind}" for kind in KINDS)
-    others = sum(v.wrong[str(kind)] for v in verdicts for kind in KINDS)
+    titles = [*map(str, KINDS), SEVERAL]
+    said = ", ".join(f"{kinds[kind]:,} of {kind}" for kind in titles)
+    others = sum(v.wrong[kind] for v in verdicts for kind in titles)
     yield f"- With other elements {kinds.total():,} calls agree ({said}), {others} don't."
     refused, accepted = (
         sum(getattr(v, kind) for v in verdicts) for kind in ("refused", "accepted")

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
-from typing import Any, Final
+from itertools import islice, product
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import torch
@@ -68,6 +68,12 @@ KINDS: Final = (torch.int64, torch.bool, torch.complex64)
 """Other dtypes whose samples are taken, of the ops that have them."""
 
 
+MIXED: Final = (torch.int64, torch.bool, torch.float16, torch.float64)
+"""What one operand is made of where the others are made of something else."""
+_FEW: Final = 3
+"""So many samples of an op are taken with such operands."""
+
+
 def dtype_of(op: Any, kind: torch.dtype | None = None) -> torch.dtype | None:
     """Return the dtype whose samples are taken: `kind`, or float32, or the first that the op has.
 
@@ -89,6 +95,44 @@ def calls(op: Any, limit: int | None = None, kind: torch.dtype | None = None) ->
     step = 1 if limit is None else max(AMONG // limit, 1)
     for sample in islice(samples, 0, None if limit is None else AMONG, step):
         yield from _forms(op, sample)
+
+
+def mixed(op: Any) -> Iterator[Call]:
+    """Yield the calls that torch takes of an op with an operand of another dtype than the others'."""
+    for call in calls(op, _FEW):
+        whole = (tuple(call.args), dict(call.kwargs))
+        places = list(_places(whole)) if call.form == "function" else []
+        for place, kind in product(places if len(places) > 1 else (), MIXED):
+            args, kwargs = _with_another(whole, place, kind)
+            found = _called(op, args, kwargs)
+            if found is not None and found.wanted is not REFUSED:
+                yield found
+
+
+_Place: TypeAlias = tuple[Any, ...]
+
+
+def _places(value: Any, place: _Place = ()) -> Iterator[_Place]:
+    """Yield where plain tensors are in what a call is given."""
+    if isinstance(value, torch.Tensor) and value.layout == torch.strided:
+        yield place
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _places(item, (*place, key))
+    elif isinstance(value, (tuple, list)):
+        for at, item in enumerate(value):
+            yield from _places(item, (*place, at))
+
+
+def _with_another(value: Any, place: _Place, kind: torch.dtype) -> Any:
+    """Return what a call is given, with a tensor of another dtype at a place."""
+    if not place:
+        return value.detach().to(kind)
+    at, inner = place[0], place[1:]
+    if isinstance(value, dict):
+        return {**value, at: _with_another(value[at], inner, kind)}
+    items = [*value[:at], _with_another(value[at], inner, kind), *value[at + 1 :]]
+    return items if isinstance(value, list) else tuple(items)
 
 
 def _seeded(samples: Iterable[Any]) -> Iterator[Any]:

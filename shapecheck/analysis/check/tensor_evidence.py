@@ -11,7 +11,11 @@ from typing import Final, Protocol
 from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.check.ahead import ahead, unannotated
 from shapecheck.analysis.check.symbolic import start
-from shapecheck.analysis.interpreter.shown_by_use import has_one_kind_of_arrays, never_tensors
+from shapecheck.analysis.interpreter.shown_by_use import (
+    has_one_kind_of_arrays,
+    never_tensors,
+    takes,
+)
 from shapecheck.analysis.program.declared import TensorDecl
 from shapecheck.analysis.program.model import (
     Class,
@@ -345,7 +349,8 @@ def _tensors_in(node: ast.AST, seen: Seen, told_by: Set[str], names: Set[str]) -
                 case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in names:
                     # It must be called: an image has a `size` too.
                     is_told = any(_is(attr, flag, seen) for flag in told_by)
-                    if (is_told and not _is(attr, "property", seen)) or _says_dim(node):
+                    is_told = is_told and not _is(attr, "property", seen)
+                    if (is_told and _may_take(attr, node, seen)) or _says_dim(node):
                         yield name
             yield from _handed_over(node, seen)
         case ast.BinOp(left=ast.Name(), op=ast.MatMult(), right=ast.Name()) if (
@@ -358,6 +363,12 @@ def _tensors_in(node: ast.AST, seen: Seen, told_by: Set[str], names: Set[str]) -
             for one, other in ((left, right), (right, left)):
                 if isinstance(seen.values.get(other), Tensor):
                     yield from _origin(one, seen)
+
+
+def _may_take(method: str, call: ast.Call, seen: Seen) -> bool:
+    """Whether a method of tensors may be called with what a call has."""
+    table = seen.function.module.program.table
+    return takes(table, method, call.args, lambda one: seen.values.get(one, UNKNOWN))
 
 
 def _says_dim(node: ast.Call) -> bool:

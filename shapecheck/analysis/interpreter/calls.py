@@ -35,7 +35,7 @@ def call(frame: Frame, node: ast.Call) -> Value:
         return _super(frame, frame.function, node.args)
     target = frame.eval(func)
     if target is UNKNOWN and type(func) is ast.Attribute:
-        receiver = receiver_of(frame, func)
+        receiver = receiver_of(frame, func, node.args)
         target = UNKNOWN if receiver is UNKNOWN else attribute(frame, receiver, func.attr, func)
     arguments = evaluate_arguments(frame, node)
     return invoke(frame, target, arguments, node, _label(frame, func))
@@ -113,6 +113,8 @@ def invoke(frame: Frame, target: Value, arguments: Arguments, node: ast.Call, la
         if handler is not None:
             return handler(frame, arguments.spread)
     let_go(frame, arguments)
+    if isinstance(target, Bound) and target.function is None:
+        escaping.let_go(frame, [target.receiver])
     return UNKNOWN
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence, Set
-from functools import lru_cache
+from collections.abc import Callable, Sequence, Set
+from functools import lru_cache, partial
 from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.program.model import Function, Value
+from shapecheck.analysis.program.model import Function, Value, literal
 from shapecheck.analysis.program.syntax import kept_by_node, name_of, nodes_of, stored_in
 from shapecheck.analysis.values.model import options
 from shapecheck.dims import Sym
@@ -79,20 +79,46 @@ def _methods(table: Table) -> frozenset[str]:
     return frozenset(name.removeprefix(prefix) for name in found) - _OF_MODULES
 
 
-def receiver_of(frame: Frame, node: ast.Attribute) -> Value:
+def receiver_of(frame: Frame, node: ast.Attribute, given: Sequence[ast.expr]) -> Value:
     """Return what a method is asked of that isn't known, where that must be a tensor.
 
     Where something has gone wrong already, it may not be known because of that. An instance of the
-    program's own has the method from a base that isn't known.
+    program's own has the method from a base that isn't known. `given`: what the method is called
+    with; `accelerator.gather(x, 0)` is no tensor's.
     """
     if frame.errors or node.attr not in _methods(frame.program.table):
         return UNKNOWN
     if _is_instance(frame, node.value):
         return UNKNOWN
+    if not takes(frame.program.table, node.attr, given, partial(frame.hush, _evaluated)):
+        return UNKNOWN
     if name_of(node.value) is None:
         return Tensor.unknown()
     name = _own(frame, node.value)
     return UNKNOWN if name is None else _taken(frame, name, node.value)
+
+
+def _evaluated(frame: Frame, node: ast.expr) -> Value:
+    return frame.eval(node)
+
+
+def takes(
+    table: Table, method: str, given: Sequence[ast.expr], evaluate: Callable[[ast.expr], Value]
+) -> bool:
+    """Whether a tensor's method may be called so: no tensors where ints are taken, or ints there."""
+    signature = table.signature(f"torch.Tensor.{method}")
+    if signature is None:
+        return True
+    _, *params = signature.params
+    if params and params[-1].star:
+        params += params[-1:] * len(given)
+    for param, one in zip(params, given, strict=False):
+        if param.required and param.tensor is not None and type(literal(one)) is int:
+            return False
+        value = evaluate(one) if param.whole else UNKNOWN
+        if isinstance(value, Tensor) and value.shape.rank != 0:
+            return False
+    return True
 
 
 def _is_instance(frame: Frame, node: ast.expr) -> bool:

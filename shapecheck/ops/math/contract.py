@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
-from shapecheck.dims import DimExpr, size_of
+from shapecheck.dims import DimExpr, Kind, size_of
 from shapecheck.ops.agree import loose, one_kind, tensors_of
 from shapecheck.ops.call import Call, Value, as_tensor, resolved, rule
 from shapecheck.ops.promotion import promoted
@@ -213,7 +213,8 @@ def covariance(call: Call, input: Value, **rest: Value) -> Value:
     Weights, one a column, are `fweights` and `aweights`.
     """
     tensor, shape = resolved(call, input)
-    kind = dtypes.to_float(tensor.dtype)
+    weighed = (one for one in rest.values() if isinstance(one, Tensor))
+    kind = dtypes.to_float(promoted(tensor, *weighed))
     if shape.least_rank > 2:
         raise mismatch("it takes at most 2 axes", f"can't correlate the rows of {shape}")
     for name in ("fweights", "aweights"):
@@ -291,6 +292,15 @@ def qr(call: Call, input: Value, mode: Value = "reduced", **rest: Value) -> Valu
     )
 
 
+def _are_sides(call: Call, rows: DimExpr, columns: DimExpr) -> bool:
+    """Whether a matrix may be square: what nobody named may be the number that it stands beside."""
+    sides = rows, columns
+    is_named = any(one.kind is Kind.NAME for side in sides for one in dims.symbols(side))
+    if not is_named and any(isinstance(side, int) for side in sides):
+        return call.facts.unify(rows, columns)
+    return call.unify(rows, columns)
+
+
 @rule("solve")
 def solve(call: Call, input: Value, other: Value, left: Value = True, **rest: Value) -> Value:
     """Solve `input @ x == other`: a vector for each matrix, or the columns of a matrix."""
@@ -301,7 +311,7 @@ def solve(call: Call, input: Value, other: Value, left: Value = True, **rest: Va
     if b.rank == 0 or (a.rank is not None and a.rank < 2):
         raise mismatch("it takes a matrix and a vector or matrix", headline)
     rows, columns = a.at(-2), a.at(-1)
-    if rows is not None and columns is not None and not call.unify(rows, columns):
+    if rows is not None and columns is not None and not _are_sides(call, rows, columns):
         raise mismatch(
             f"the matrix isn't square: {rows} by {columns}", headline, about=(rows, columns)
         )

@@ -9,6 +9,7 @@ from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, size_of
 from shapecheck.ops.agree import size
 from shapecheck.ops.call import Call, Value, resolved, rule
+from shapecheck.ops.promotion import promoted
 from shapecheck.ops.shape.axes import of_rank
 from shapecheck.ops.windows import positions
 from shapecheck.shapes import Item, Run, Shape, Tensor, mismatch
@@ -137,15 +138,16 @@ def stft(
     if length is not None and isinstance(cut.center, bool) and not align_to_window:
         frames = positions(call, length, cut.points, cut.hop, cut.padding, 1, -1)
     complex_input = not tensor.dtype & ~dtypes.COMPLEX
+    kind = promoted(tensor, window) if isinstance(window, Tensor) else tensor.dtype
     onesided = cut.onesided
     if onesided is None and not tensor.dtype & dtypes.COMPLEX:
         onesided = not (isinstance(window, Tensor) and window.dtype & dtypes.COMPLEX)
     found = cut.frequencies(onesided) if isinstance(onesided, bool) else dims.unknown()
     lead = shape.dims[:-1] if length is not None else Shape.unknown().dims
     if return_complex is False:
-        return Tensor(Shape((*lead, found, frames, 2)), dtypes.to_real(tensor.dtype))
+        return Tensor(Shape((*lead, found, frames, 2)), dtypes.to_real(kind))
     if return_complex is True or complex_input:
-        return Tensor(Shape((*lead, found, frames)), dtypes.to_complex(tensor.dtype))
+        return Tensor(Shape((*lead, found, frames)), dtypes.to_complex(kind))
     return Tensor.unknown()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -31,24 +31,31 @@ def _kind(*tensors: Tensor) -> dtypes.DTypes:
     return kinds & (dtypes.FLOAT | dtypes.COMPLEX) or dtypes.to_float(kinds)
 
 
-@rule("pointwise loss")
-def pointwise(call: Call, input: Value, target: Value, **rest: Value) -> Value:
-    """Judge a loss of each element: the shapes broadcast, but never silently to an outer product.
-
-    `weight` broadcasts to the result, too. Some losses sum over the last axis (`"rows"`), some
-    compare integers (`"counts"`), some are real for complex numbers (`"real"`).
-    """
-    first, second = as_tensor(input), as_tensor(target)
-    parts = [first, second]
-    a, b = call.facts.shape(first.shape), call.facts.shape(second.shape)
-    headline = f"can't compare {a} with {b}"
-    kinds = promote_all(parts)
-    if "counts" not in call.extra and not kinds & (dtypes.FLOAT | dtypes.COMPLEX):
+def _float_in_one(tensors: Sequence[Tensor], headline: str) -> None:
+    """Refuse tensors of integers or bools alone."""
+    kinds = promote_all(tensors)
+    if not kinds & (dtypes.FLOAT | dtypes.COMPLEX):
         raise mismatch(
             f"neither holds floating elements: they are {dtypes.describe(kinds)}",
             headline,
             "shape-dtype",
         )
+
+
+@rule("pointwise loss")
+def pointwise(call: Call, input: Value, target: Value, **rest: Value) -> Value:
+    """Judge a loss of each element: the shapes broadcast, but never silently to an outer product.
+
+    `weight` broadcasts to the result, too. Some losses sum over the last axis (`"rows"`), some
+    compare integers (`"counts"`), some are real for complex numbers (`"real"`), some calculate in
+    what the input is made of (`"as input"`).
+    """
+    first, second = as_tensor(input), as_tensor(target)
+    parts = [first, second]
+    a, b = call.facts.shape(first.shape), call.facts.shape(second.shape)
+    headline = f"can't compare {a} with {b}"
+    if "counts" not in call.extra:
+        _float_in_one(parts, headline)
     shape = call.broadcast(parts, headline)
     if a.rank != b.rank and not call.facts.of_running_program() and _is_outer(a, b, shape):
         raise mismatch(
@@ -61,6 +68,7 @@ def pointwise(call: Call, input: Value, target: Value, **rest: Value) -> Value:
     variance = rest.get("var")
     if isinstance(variance, Tensor):
         _variance(call, variance, a)
+        parts.append(variance)
     for name in ("weight", "pos_weight"):
         extra = rest.get(name)
         if isinstance(extra, Tensor):
@@ -68,7 +76,9 @@ def pointwise(call: Call, input: Value, target: Value, **rest: Value) -> Value:
             shape = call.broadcast((Tensor(shape), extra), said, strict=False)
     if "rows" in call.extra:
         shape = _rows(shape)
-    kind = _kind(first, second)
+    if "as input" in call.extra:
+        return _reduced(shape, first.dtype, rest)
+    kind = _kind(*parts)
     return _reduced(shape, dtypes.to_real(kind) if "real" in call.extra else kind, rest)
 
 
@@ -94,7 +104,11 @@ def _rows(shape: Shape) -> Shape:
 
 @rule("equal loss")
 def equal(call: Call, input: Value, target: Value, **rest: Value) -> Value:
-    """Judge a loss of each element where torch demands equal shapes (`binary_cross_entropy`)."""
+    """Judge a loss of each element where torch demands equal shapes (`binary_cross_entropy`).
+
+    Some sum over the last axis (`"rows"`), some calculate in what the target is made of
+    (`"as target"`).
+    """
     first, second = as_tensor(input), as_tensor(target)
     a, b = call.facts.shape(first.shape), call.facts.shape(second.shape)
     headline = f"can't compare {a} with {b}"
@@ -104,9 +118,10 @@ def equal(call: Call, input: Value, target: Value, **rest: Value) -> Value:
         if isinstance(extra, Tensor):
             said = f"can't weigh {shape} by {extra}"
             call.broadcast((Tensor(shape), extra), said, strict=False)
-    if call.extra:
+    if "rows" in call.extra:
         shape = _rows(shape)
-    return _reduced(shape, _kind(first, second), rest)
+    decisive = (second,) if "as target" in call.extra else (first, second)
+    return _reduced(shape, _kind(*decisive), rest)
 
 
 def _equal(call: Call, a: Shape, b: Shape, headline: str) -> Shape:
@@ -259,7 +274,7 @@ def pair_loss(call: Call, input1: Value, input2: Value, target: Value, **rest: V
     if kind == "rows":
         both = _rows(both)
     whole = call.broadcast((Tensor(both), parts[2]), f"can't score pairs of {both} by {shapes[2]}")
-    return _reduced(whole, _kind(*parts[:2]), rest)
+    return _reduced(whole, _kind(*(parts[:2] if kind == "rows" else parts)), rest)
 
 
 @rule("ctc loss")
@@ -308,10 +323,16 @@ def _one_a_sequence(call: Call, log_probs: Shape, given: Mapping[str, Value]) ->
 def distance(
     call: Call, x1: Value, x2: Value, dim: Value = -1, keepdim: Value = False, **rest: Value
 ) -> Value:
-    """Judge one number for each pair of rows: `cosine_similarity`, `pairwise_distance`."""
+    """Judge one number for each pair of rows: `cosine_similarity`, `pairwise_distance`.
+
+    Some need numbers that aren't whole in one of them (`"inexact"`).
+    """
     parts = [as_tensor(one) for one in (x1, x2)]
     a, b = (call.facts.shape(part.shape) for part in parts)
-    shape = call.broadcast(parts, f"can't compare {a} with {b}", strict=False)
+    headline = f"can't compare {a} with {b}"
+    if "inexact" in call.extra:
+        _float_in_one(parts, headline)
+    shape = call.broadcast(parts, headline, strict=False)
     position = call.axis(shape, dim)
     kind = dtypes.to_real(_kind(*parts))
     if position is None or not isinstance(keepdim, bool):
