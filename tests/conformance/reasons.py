@@ -141,6 +141,7 @@ OTHER_DTYPE: Final = {
     "cdist": "between no rows it is of the first one's, not promoted",
     "cumulative_trapezoid": "what it is integrated over isn't followed, but for its values",
     "linalg.solve_triangular": "of two dtypes, which `linalg.solve` refuses, it takes the first",
+    "nn.functional.binary_cross_entropy_with_logits": "it calculates in what the target is made of",
     "nn.functional.embedding_bag": "the table before the indices, of which torch warns",
     "nn.functional.linear_cross_entropy": "of two dtypes, which `linear` refuses, it takes either",
 }

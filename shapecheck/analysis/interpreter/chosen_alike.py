@@ -56,6 +56,8 @@ def learn_alike(
         if owner is not None and _is_divided(owner, {one.name, other.name}):
             continue
         facts = frame.state.facts.copy()
+        if facts.same(Size.of(one), Size.of(other)):
+            continue
         facts.learn(one, Size.of(other))
         with suppress(Mismatch):
             if not _vanishes(call(facts), facts, given[1:]):
@@ -85,7 +87,7 @@ def learn_square(
             has_both = {axis, other} <= {*axes} if is_turned else {axis, other} == {*axes}
             if has_both and all(map(_is_axis, tensor.shape.dims)):
                 facts.learn(symbol, other)
-                return True
+                return facts.dim(axis) != axis
     return False
 
 

@@ -106,8 +106,7 @@ def _rows(shape: Shape) -> Shape:
 def equal(call: Call, input: Value, target: Value, **rest: Value) -> Value:
     """Judge a loss of each element where torch demands equal shapes (`binary_cross_entropy`).
 
-    Some sum over the last axis (`"rows"`), some calculate in what the target is made of
-    (`"as target"`).
+    Some sum over the last axis (`"rows"`).
     """
     first, second = as_tensor(input), as_tensor(target)
     a, b = call.facts.shape(first.shape), call.facts.shape(second.shape)
@@ -120,8 +119,7 @@ def equal(call: Call, input: Value, target: Value, **rest: Value) -> Value:
             call.broadcast((Tensor(shape), extra), said, strict=False)
     if "rows" in call.extra:
         shape = _rows(shape)
-    decisive = (second,) if "as target" in call.extra else (first, second)
-    return _reduced(shape, _kind(*decisive), rest)
+    return _reduced(shape, _kind(first, second), rest)
 
 
 def _equal(call: Call, a: Shape, b: Shape, headline: str) -> Shape:
