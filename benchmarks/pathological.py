@@ -720,6 +720,96 @@ def global_unions(size: int) -> str:
     return f"{HEAD}{text}def f(n, x):\n    k = None\n{made}{used}"
 
 
+def withs(size: int) -> str:
+    """Return `with` within `with`, fifteen deep."""
+    lines = []
+    for _ in range(size // 15):
+        lines += [f"{'    ' * at}with torch.no_grad() as g{at}, open(n):" for at in range(15)]
+        lines += ["    " * 15 + "x = x + 1"]
+    return _body(*lines)
+
+
+def overloads(size: int) -> str:
+    """Return a function of so many overloads, and a call of each."""
+    one = (
+        '@overload\ndef g(x: Float[Tensor, "a {0}"], k: int = {0}) -> Float[Tensor, "a {1}"]: ...\n'
+    )
+    text = "".join(one.format(at, at + 1) for at in range(size))
+    made = "def g(x, k=0):\n    return torch.cat([x, x[:, :1]], dim=1)\n\n\n"
+    calls = "".join(f"y{at} = g(torch.zeros(2, {at}))\n" for at in range(size))
+    return f"from typing import overload\n{HEAD}{text}{made}{calls}"
+
+
+def many_defaults(size: int) -> str:
+    """Return a function of so many parameters with defaults, and as many calls of it."""
+    params = ", ".join(f"{name}={at}" for at, name in enumerate(_names(size)))
+    calls = "".join(f"f(torch.zeros(2), {name}=3)\n" for name in _names(size))
+    sizes = ", ".join(_names(min(size, 200)))
+    return f"{HEAD}def f(x, {params}):\n    return torch.zeros({sizes})\n\n\n{calls}"
+
+
+def unpacked_tuples(size: int) -> str:
+    """Return a tuple of so many tensors, taken apart and put together."""
+    names = ", ".join(_names(size, "v"))
+    lines = [f"t = ({', '.join(['x'] * size)},)", f"{names} = t", f"({names}), w = t, x"]
+    return _body(*lines, "a, *b, c = t", "t = tuple(y + 1 for y in t)", "torch.cat(t)")
+
+
+def doubling_loops(size: int) -> str:
+    """Return loops that double a tensor until it is large enough."""
+    lines = []
+    for at in range(size):
+        lines += [f"while x.shape[0] < {at + 5} * n:", "    x = torch.cat([x, x])"]
+        lines += [f"    n = n // 2 if n > {at} else n + 1"]
+    return _body(*lines)
+
+
+def ladder_of_bases(size: int) -> str:
+    """Return classes that have the one before and one half way as bases."""
+    text = f"{HEAD}class B0(torch.nn.Module):\n    def forward(self, x):\n        return x\n\n\n"
+    for at in range(1, size):
+        text += f"class B{at}(B{at - 1}, B{at // 2}):\n    def m{at}(self, x):\n"
+        text += f"        return self.m{at // 2}(x)\n\n\n"
+    return text
+
+
+def defaults_in_a_row(size: int) -> str:
+    """Return lambdas, each of which has the one before as a default."""
+    lines = ["g0 = lambda y: y"]
+    lines += [f"g{at} = lambda y, g=g{at - 1}: g(y) + y" for at in range(1, size)]
+    return _body(*lines, f"x = g{size - 1}(x)")
+
+
+def slices(size: int) -> str:
+    """Return a tensor that is cut with ever larger steps."""
+    return _body(*(f"x[{at}:, ...] = x[..., :{at}] + x[:: {at + 1}]" for at in range(size)))
+
+
+def methods_in_a_ring(size: int) -> str:
+    """Return methods of one class that call each other, and change it."""
+    one = (
+        "    def m{0}(self, x):\n        self.s = torch.cat([x, x])\n"
+        "        return self.m{1}(x) + self.m{2}(x[1:])\n\n"
+    )
+    ring = (one.format(at, (at * 7 + 1) % size, (at * 3 + 2) % size) for at in range(size))
+    head = "class K(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    return f"{HEAD}{head}        self.s = None\n\n{''.join(ring)}"
+
+
+def type_comments(size: int) -> str:
+    """Return so many comments that say types and shapes."""
+    lines = (f"y{at} = x  # type: Float[Tensor, 'b d'] (b, ..., {at})" for at in range(size))
+    return _body(*lines)
+
+
+def joined_lists(size: int) -> str:
+    """Return lists that are one thing or another, after each condition."""
+    lines = [f"v{at} = [x, {at}]" for at in range(size)]
+    for at in range(size):
+        lines += [f"if flags[{at}]:", f"    v{at}.append(x)", "else:", f"    v{at} = [x[1:]]"]
+    return _body(*lines)
+
+
 PROGRAMS: Final[dict[str, tuple[Callable[[int], str], int]]] = {
     "nested expressions": (nested_expression, 4000),
     "a long sum": (long_sum, 3600),
@@ -789,5 +879,16 @@ PROGRAMS: Final[dict[str, tuple[Callable[[int], str], int]]] = {
     "texts in texts": (f_strings, 250),
     "assignments in expressions": (walrus, 500),
     "one of many classes": (global_unions, 100),
+    "contexts": (withs, 600),
+    "overloads": (overloads, 125),
+    "defaults": (many_defaults, 150),
+    "tuples": (unpacked_tuples, 1000),
+    "loops that double": (doubling_loops, 50),
+    "a ladder of bases": (ladder_of_bases, 60),
+    "functions as defaults": (defaults_in_a_row, 100),
+    "slices": (slices, 64),
+    "methods in a ring": (methods_in_a_ring, 50),
+    "comments of types": (type_comments, 2500),
+    "lists after conditions": (joined_lists, 200),
 }
 """The programs by name, each with the smallest of its sizes."""

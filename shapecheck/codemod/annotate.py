@@ -112,11 +112,15 @@ class _Judge:
     """Analyses a tree as it was before, and as it is to become, in one way."""
 
     def __init__(
-        self, files: Mapping[Path, PythonFile], options: Options, advance: Advance
+        self,
+        files: Mapping[Path, PythonFile],
+        options: Options,
+        advance: Advance,
+        brief: AbstractSet[Path],
     ) -> None:
         self.options = options
-        self.before = verify.Verifier(files, options, advance)
-        self.after = verify.Verifier(files, options, advance)
+        self.before = verify.Verifier(files, options, advance, brief)
+        self.after = verify.Verifier(files, options, advance, brief)
 
 
 class _Tree:
@@ -143,8 +147,8 @@ class _Tree:
         self.accepted: list[verify.Complaint] = []
         self.doubts = Doubts(files)
         # What no annotation promises counts at first; behind that there may be what `check` tells.
-        self.strict = _Judge(files, verify.checking(settings.options), advance)
-        self.plain = _Judge(files, settings.options, advance)
+        self.strict = _Judge(files, verify.checking(settings.options), advance, self.studies.spent)
+        self.plain = _Judge(files, settings.options, advance, self.studies.spent)
 
     def annotate(self) -> None:
         """Propose, write and verify, until there is no more; add what comes of it to the outcome.
@@ -334,7 +338,7 @@ class _Tree:
 
     def _hold(self, drafts: dict[Path, Draft]) -> set[Name]:
         """Take back, for good, what `check` wouldn't let pass; return whose annotations it was."""
-        if self.settings.despite_complaints:
+        if self.settings.despite_complaints or not drafts:
             return set()
         kept = {path: dict(mine) for path, mine in self.found.items()}
         self._verify(self.plain, drafts)
@@ -379,6 +383,8 @@ class _Tree:
         With each come the functions that take part in it. What is told at another of them isn't
         hidden.
         """
+        if not drafts:
+            return
         after = self.plain.after.complaints(drafts)
         told = {(str(one.path), one.function) for one in after}
         project = Project({path: file.text for path, file in self.files.items()})

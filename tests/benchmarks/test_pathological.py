@@ -13,6 +13,7 @@ from repository import ROOT
 
 from shapecheck import spec
 from shapecheck.codemod.annotate import annotate_files
+from shapecheck.codemod.propose import studies
 from shapecheck.codemod.propose.proposals import Settings
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -72,6 +73,14 @@ def deep() -> Iterator[None]:
         ("huge values", 110),
         ("towers of powers", 30),
         ("dimensions", 200),
+        ("closures", 200),
+        ("contexts", 300),
+        ("overloads", 60),
+        ("defaults", 100),
+        ("tuples", 1000),
+        ("functions as defaults", 100),
+        ("slices", 32),
+        ("lists after conditions", 100),
     ],
 )
 def test_the_analysis_ends(name: str, size: int) -> None:
@@ -81,10 +90,26 @@ def test_the_analysis_ends(name: str, size: int) -> None:
     assert not [one for one in found if "internal error" in one.message]
 
 
-@pytest.mark.parametrize(("name", "size"), [("comments", 10_000), ("a long text", 50_000)])
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("comments", 10_000), ("a long text", 50_000), ("a long sum", 900), ("assertions", 160)],
+)
 def test_annotate_ends(name: str, size: int, tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text(PROGRAMS[name][0](size), "utf-8")
+    assert calls(lambda: annotate_files([path], Settings())) < MOST_CALLS
+
+
+def test_a_file_that_took_too_many_steps_gets_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So it is when its functions are studied, and when what is written into it is verified."""
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAMS["recursion in a ring"][0](20), "utf-8")
+
+    with pytest.raises(_TooManyError):
+        calls(lambda: annotate_files([path], Settings()))
+    monkeypatch.setattr(studies, "STUDY_STEPS", 1_000)
     assert calls(lambda: annotate_files([path], Settings())) < MOST_CALLS
 
 

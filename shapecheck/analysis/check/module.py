@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -52,6 +53,7 @@ EXISTENCE: Final = ""
 _REGISTERED = (expressions, kinds, library, statements, suspicions)
 """What is found in the registry, and not asked for by name."""
 follows = calls.follows
+_NOTHING: Final = MappingProxyType[int, int]({})
 _programs: WeakKeyDictionary[Host, dict[str, Program]] = WeakKeyDictionary()
 
 
@@ -99,34 +101,45 @@ def check_module(
 class Said:
     """What is said of one function of a module or a method of its classes, and what it rests on.
 
-    `line` is that of the `def`; 0 stands for what is outside of functions.
+    `line` is that of the `def`; 0 stands for what is outside of functions. `steps` is what it took.
     """
 
     line: int
     said: list[Diagnostic]
     rests_on: frozenset[Place]
+    steps: int = 0
 
 
 @without_collecting
 def check_parts(
-    source: Source, host: Host, options: Options, only: Collection[int] | None = None
+    source: Source,
+    host: Host,
+    options: Options,
+    only: Collection[int] | None = None,
+    steps: Mapping[int, int] = _NOTHING,
+    briefly: bool = False,
 ) -> list[Said]:
     """Check a module as `check_module` does, and return what is said of each part of it.
 
-    What goes wrong inside of calls is said of each part from which the calls come.
+    What goes wrong inside of calls is said of each part from which the calls come. `steps` is what
+    parts took that aren't among `only`; `briefly`: the bodies of all get few.
     """
     module = begun(source, host, options)
     by_line: dict[int, list[Part]] = {}
     for part in parts_of(module):
-        if only is None or part.line in only:
-            by_line.setdefault(part.line, []).append(part)
+        by_line.setdefault(part.line, []).append(part)
     found = []
     asked: set[Ground] = set()
-    effort = Effort()
+    effort = Effort.spent() if briefly else Effort()
     for line, some in by_line.items():
+        before = effort.taken
+        if only is not None and line not in only:
+            effort.taken += steps.get(line, 0)
+            continue
         checked = [check(module, part, effort, apart=True) for part in some]
         grounds = set[Ground]().union(*(rests_on for _, rests_on in checked))
-        found.append(Said(line, merged([one for one, _ in checked]), places(grounds)))
+        said, taken = merged([one for one, _ in checked]), effort.taken - before
+        found.append(Said(line, said, places(grounds), taken))
         asked |= grounds
     _end(module, host, asked)
     return found

@@ -16,9 +16,9 @@ LIBRARY_STEPS: Final = 64_000
 """As many a call of a library may take that a program makes."""
 LIBRARY_DISCOUNT: Final = 16
 """As many steps of a library count as one of the program."""
-MODULE_STEPS = 700_000
+MODULE_STEPS = 600_000
 """When the bodies of a module have taken more, each of the others gets few."""
-BRIEF_STEPS: Final = 500
+BRIEF_STEPS = 200
 """That many."""
 
 
@@ -126,11 +126,20 @@ class Budget:
 
 @dataclass(slots=True)
 class Effort:
-    """How many steps the bodies of a module have taken, in the order of its parts."""
+    """How many steps the bodies of a module have taken, in the order of its parts.
+
+    When they have taken more than `most`, each that comes gets few.
+    """
 
     taken: int = 0
+    most: int = field(default_factory=lambda: MODULE_STEPS)
 
     @property
     def is_spent(self) -> bool:
         """Whether the bodies to come get few steps."""
-        return self.taken > MODULE_STEPS
+        return self.taken > self.most
+
+    @staticmethod
+    def spent() -> Effort:
+        """Return that of a module of which all bodies get few."""
+        return Effort(most=-1)

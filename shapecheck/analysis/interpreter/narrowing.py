@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations.reader import reader
@@ -304,8 +305,17 @@ def equality(frame: Frame, a: Value, b: Value, asserted: bool = False) -> Paths:
     return _unread(frame, asserted) if known is None else _decided(frame, known)
 
 
+_WRITTEN: Final = 16
+"""Sums of as many terms are written by people; what is longer takes steps."""
+_STEPS_A_TERM: Final = 4
+"""For what is known of each is put in, time and again."""
+
+
 def _sizes(frame: Frame, a: IntSize, b: IntSize) -> Paths:
-    """Split on the equality of two sizes."""
+    """Split on the equality of two sizes; long ones take steps."""
+    for size in map(frame.state.facts.size, (a, b)):
+        if isinstance(size, Size) and len(size.terms) > _WRITTEN:
+            frame.spend(_STEPS_A_TERM * len(size.terms))
     if frame.state.facts.compare(a, b).relation is Relation.SAME:
         return frame.state, None
     match a, b:

@@ -26,7 +26,7 @@ from shapecheck.dims.origins import Met
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, symbols_of
 
 _MOST: Final = 64
-"""As many things on the heap may a call see that is to be recognised."""
+"""As many things on the heap, and as many closures, may a call see that is to be recognised."""
 
 
 _NOTHING: Final = frozenset[Hashable]()
@@ -386,6 +386,8 @@ class _Looking:
         if number is not None:
             return ("closure", number)
         if _changes_outer(function.node):
+            raise Unrecognisable
+        if len(self.closures) == _MOST:
             raise Unrecognisable
         self.closures[function] = len(self.closures)
         given = self.value((function.module.name, function.owner, function.defaults))

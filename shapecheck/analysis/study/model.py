@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from shapecheck.analysis.interpreter.budget import Effort
 from shapecheck.analysis.program.answers import Place
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.program.syntax import nodes
@@ -19,7 +20,8 @@ class Subject:
     """A function to be studied, with its qualified name; `nth` counts those that have it.
 
     `around` is the state in which a function in another one is called. `alike`: sizes that every
-    construction in the module gives one expression are taken for one.
+    construction in the module gives one expression are taken for one. `effort` is that of all that
+    are studied with it.
     """
 
     function: Function
@@ -27,6 +29,7 @@ class Subject:
     nth: int
     around: State | None = None
     alike: bool = False
+    effort: Effort = field(default_factory=Effort)
 
 
 @dataclass(slots=True)

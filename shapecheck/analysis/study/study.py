@@ -24,7 +24,7 @@ from shapecheck.analysis.check.symbolic import start
 from shapecheck.analysis.check.tensor_evidence import optional, shown, shown_sizes
 from shapecheck.analysis.host import Host, Options, Source
 from shapecheck.analysis.interpreter import body
-from shapecheck.analysis.interpreter.budget import BudgetExceeded
+from shapecheck.analysis.interpreter.budget import Budget, BudgetExceeded, Effort
 from shapecheck.analysis.interpreter.frame import Frame, observing
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.inlining import end_of
@@ -51,12 +51,17 @@ from shapecheck.shapes import Facts, Item, Run, Shape, Tensor
 
 @without_collecting
 def study(
-    source: Source, host: Host, options: Options, only: Collection[str] | None = None
+    source: Source,
+    host: Host,
+    options: Options,
+    only: Collection[str] | None = None,
+    effort: Effort | None = None,
 ) -> list[Study]:
     """Study the functions and methods of a module, or those of some names; raises SyntaxError.
 
-    What can't be analysed to its end is left out.
+    What can't be analysed to its end is left out. To `effort`, if given, is added what they take.
     """
+    effort = effort or Effort()
     program = program_of(host, options, source.name)
     program.supposing = True
     program.memory.begin()
@@ -75,7 +80,7 @@ def study(
             continue
         # What one function stumbles over must not hide what there is to say of the others.
         with suppress(BudgetExceeded, RecursionError):
-            one = _first(Subject(function, name, nth, around))
+            one = _first(Subject(function, name, nth, around, effort=effort))
             one.rests_on |= frozenset[Place]() if outer is None else outer.rests_on
             found += [one] if is_asked else []
             waiting = [*((inner, one, state) for inner, state in one.nested), *waiting]
@@ -212,9 +217,15 @@ def _ran(
             supposed[param.name] = found
         return found
 
-    watcher = _Watcher(function)
-    with observing(function.module.program, watcher):
-        frame = body.check_body(function, state, given, quiet=True, most=most, suppose=suppose)
+    watcher, effort = _Watcher(function), subject.effort
+    budget = Budget.of(function.module.syntax.length_of(function.node), briefly=effort.is_spent)
+    try:
+        with observing(function.module.program, watcher):
+            frame = body.check_body(
+                function, state, given, quiet=True, most=most, suppose=suppose, budget=budget
+            )
+    finally:
+        effort.taken += budget.taken
     result, end = _outcome(frame, function)
     facts = end.facts
     params = {}

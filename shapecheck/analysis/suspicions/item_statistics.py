@@ -98,7 +98,7 @@ def _is_divergence(node: ast.expr) -> bool:
     while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         number = isinstance(node.left, ast.Constant | ast.UnaryOp)
         node = node.right if number else node.left
-    signed = list(terms(node))
+    signed = terms(node, most=4)
     ones = [sign for one, sign in signed if isinstance(one, ast.Constant) and one.value in (1, 1.0)]
     logs = [(inner, sign) for one, sign in signed for inner in _exponent(one)]
     squares = [sign for one, sign in signed if _is_square(one)]
@@ -138,7 +138,7 @@ def advantage_of_the_batch(frame: Frame, call: OpCall) -> Suspicion | None:
     """Suspect `value + advantage - advantage.mean()`, whose mean is over the batch as well."""
     if not isinstance(call.node, ast.BinOp):
         return None
-    signed = list(terms(call.node))
+    signed = terms(call.node, most=3)
     taken = [one for one, sign in signed if sign < 0]
     if len(signed) != 3 or len(taken) != 1:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
@@ -87,13 +87,20 @@ def same(one: ast.AST, other: ast.AST) -> bool:
     return ast.dump(one) == ast.dump(other)
 
 
-def terms(node: ast.expr, sign: int = 1) -> Iterator[tuple[ast.expr, int]]:
-    """Yield what an expression adds up, each with its sign."""
-    match node:
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
-            yield from terms(left, sign)
-            yield from terms(right, sign if isinstance(op, ast.Add) else -sign)
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
-            yield from terms(inner, -sign)
-        case _:
-            yield node, sign
+def terms(node: ast.expr, most: int) -> list[tuple[ast.expr, int]]:
+    """Return what an expression adds up, each with its sign; nothing where that is more than most.
+
+    The first comes last.
+    """
+    found: list[tuple[ast.expr, int]] = []
+    waiting = [(node, 1)]
+    while waiting and len(found) <= most:
+        one, sign = waiting.pop()
+        match one:
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+                waiting += [(left, sign), (right, sign if isinstance(op, ast.Add) else -sign)]
+            case ast.UnaryOp(op=ast.USub(), operand=inner):
+                waiting.append((inner, -sign))
+            case _:
+                found.append((one, sign))
+    return found if len(found) <= most else []

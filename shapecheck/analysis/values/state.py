@@ -181,6 +181,8 @@ class State:
             heap[ref] = content = self.heap[ref]
             if content is not before:
                 found += inside(content)
+        if len(self.heap) == len(heap):
+            return heap
         # What was there and is as it was leads to nothing new.
         heap.update((ref, self.heap[ref]) for ref in reachable(found, self.heap, outer.heap))
         return heap

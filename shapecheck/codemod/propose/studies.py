@@ -11,9 +11,12 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 from shapecheck import parallel
 from shapecheck.analysis import Source
+from shapecheck.analysis.interpreter.budget import Effort
 from shapecheck.analysis.study.model import Study
 from shapecheck.analysis.study.study import study, with_known
 from shapecheck.codemod.project.files import PythonFile
@@ -43,6 +46,11 @@ from shapecheck.codemod.write.annotation_types import Type
 from shapecheck.codemod.write.edit import Slot
 from shapecheck.ops import Value
 
+STUDY_STEPS = 1_200_000
+"""When the functions of a file have taken more in one round, each of the others gets few."""
+MOST_STUDIED: Final = 2
+"""So many times as much is taken for a file in all rounds, before each function gets few."""
+
 
 @dataclass(slots=True)
 class _Known:
@@ -64,13 +72,14 @@ class _Known:
 
 @dataclass(slots=True)
 class Found:
-    """What studying functions of a file has come to."""
+    """What studying functions of a file has come to, and how many steps that took."""
 
     proposed: Proposed = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
     known: dict[Function, _Known] = field(default_factory=dict)
     methods: list[Method] = field(default_factory=list)
     shaped: set[Name] = field(default_factory=set)
+    steps: int = 0
 
 
 Handed = list[tuple[Function, list[tuple[Function, Call]]]]
@@ -80,7 +89,8 @@ class Studies:
     """Proposes annotations for the functions of a tree, more each time that some are written.
 
     `shaped` are those that had some before, `disbelieved` is what texts and records say wrongly,
-    `apart` the functions of which axes that others call the same may be two.
+    `apart` the functions of which axes that others call the same may be two, `spent` the files that
+    have taken the most of their steps: what is looked at in these gets few.
     """
 
     def __init__(self, settings: Settings, lines: Mapping[Path, int]) -> None:
@@ -90,6 +100,8 @@ class Studies:
         self.shaped: set[Name] = set()
         self.disbelieved: set[Said] = set()
         self.apart: set[Name] = set()
+        self.spent: set[Path] = set()
+        self._taken = dict.fromkeys(lines, 0)
         self._escaping: frozenset[str] | None = None
 
     def propose(
@@ -118,6 +130,7 @@ class Studies:
             share = _Share(self._settings, self._known, files, project, free)
             share.disbelieved, share.escaping = self.disbelieved, self._escaping or frozenset()
             share.apart = self.apart
+            share.efforts = {path: self._effort(path) for path in files}
             return share.work(paths, news, lacking, tell)
 
         paths = [*files]
@@ -125,10 +138,16 @@ class Studies:
         found = dict(zip(paths, results, strict=True))
         for path, one in found.items():
             self._known[path] |= one.known
+            self._taken[path] += one.steps
+            if one.steps > STUDY_STEPS or self._taken[path] > MOST_STUDIED * STUDY_STEPS:
+                self.spent.add(path)
             self.shaped |= one.shaped if news is None else set()
             for each in one.methods:  # as they are at first, when all of them are studied
                 self._methods.setdefault(each.function, each)
         return found
+
+    def _effort(self, path: Path) -> Effort:
+        return Effort.spent() if path in self.spent else Effort(most=STUDY_STEPS)
 
     def near(self, names: AbstractSet[Name]) -> set[Name]:
         """Return some functions, those that rest on them, and those on which they rest."""
@@ -164,6 +183,7 @@ class _Share:
     disbelieved: AbstractSet[Said] = frozenset()
     escaping: AbstractSet[str] = frozenset()
     apart: AbstractSet[Name] = frozenset()
+    efforts: Mapping[Path, Effort] = MappingProxyType({})
 
     def __init__(
         self,
@@ -235,7 +255,8 @@ class _Share:
             self._proposers[path].apart = here
         source = Source(module_of(path)[0], str(path), self._files[path].text)
         found = {}
-        for one in study(source, self._project.host(path), self._settings.options, names):
+        host, effort = self._project.host(path), self.efforts[path]
+        for one in study(source, host, self._settings.options, names, effort):
             function = str(path), one.qualname, one.nth
             said = self._proposers[path].said(one)
             known = with_known(one, said) if said else one
@@ -310,4 +331,5 @@ class _Share:
             found.methods += filter(None, [method(best, function)])
             found.shaped |= {function[:2]} if is_shaped(one) else set()
             found.known[function] = _Known(handed, open_, bare, whole, given, lacks, rests_on)
+        found.steps = self.efforts[path].taken
         return found

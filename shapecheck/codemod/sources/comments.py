@@ -7,9 +7,10 @@ import io
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
@@ -499,15 +500,25 @@ def judge(text: spec.Spec, value: Value) -> bool | None:
     items = value.shape.dims
     if has_run(items):
         return None
-    axes = [
-        (isinstance(entry, spec.Axis) and isinstance(entry.expr, spec.Number), item)
-        for entry, item in zip(text.entries, items, strict=True)
-    ]
-    if any(is_number and _is_chosen(item) for is_number, item in axes):
+    if any(_is_number(entry) and _is_chosen(item) for entry, item in _paired(text, items)):
         return False
-    if axes and all(is_number for is_number, _ in axes):  # it may be a value: a shape has them
+    if items and all(map(_is_number, text.entries)):  # it may be a value: a shape has them
         return all(isinstance(item, int) for item in items)
     return True
+
+
+def _paired(text: spec.Spec, items: Sequence[Item]) -> Iterator[tuple[spec.Entry, Item]]:
+    """Yield the axes of a text that no group stands before, or behind, each with what it fits."""
+    yield from zip(takewhile(_is_axis, text.entries), items, strict=False)
+    yield from zip(takewhile(_is_axis, reversed(text.entries)), reversed(items), strict=False)
+
+
+def _is_axis(entry: spec.Entry) -> bool:
+    return isinstance(entry, spec.Axis)
+
+
+def _is_number(entry: spec.Entry) -> bool:
+    return isinstance(entry, spec.Axis) and isinstance(entry.expr, spec.Number)
 
 
 def _is_chosen(item: Item) -> bool:

@@ -6,7 +6,9 @@ import ast
 import bisect
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from shapecheck import parallel
@@ -76,12 +78,14 @@ _Key = tuple[str, int]
 class _Part:
     """What the analysis said of a part, which files it looked at, and which annotations.
 
-    `consulted`: for each function of which it read them, its file and its qualified name.
+    `consulted`: for each function of which it read them, its file and its qualified name. `steps`
+    is what it took.
     """
 
     complaints: tuple[Complaint, ...]
     looked_at: frozenset[Path]
     consulted: frozenset[Name]
+    steps: int = 0
 
     def moved(self, moved: Callable[[int], int]) -> _Part:
         """Return it as it is where lines have moved."""
@@ -165,7 +169,8 @@ def moving(before: str, after: str) -> Callable[[int], int]:
 class Verifier:
     """Analyses the files of a tree, as they are to become; each again only if it may matter.
 
-    What was found before the last change is kept: that may be taken back.
+    What was found before the last change is kept: that may be taken back. Of the files in `brief`
+    each body gets few steps.
     """
 
     def __init__(
@@ -173,8 +178,10 @@ class Verifier:
         files: Mapping[Path, PythonFile],
         options: Options,
         advance: Callable[[str, int], None],
+        brief: AbstractSet[Path] = frozenset(),
     ) -> None:
         self._files, self._options, self._advance = files, options, advance
+        self._brief = brief
         self._now = _State({path: Draft(file.text) for path, file in files.items()}, {})
         self._before = self._now
 
@@ -232,31 +239,40 @@ class Verifier:
             by_line = {node.lineno: (name, nth) for node, name, nth in defs(syntax(source).tree)}
             by_line[0] = "", 0
             only = [n for n, key in by_line.items() if known is None or known.get(key, 0) is None]
-            for part in check_parts(source, host, self._options, only):
+            kept = {n: None if known is None else known.get(key) for n, key in by_line.items()}
+            steps = {line: part.steps for line, part in kept.items() if part is not None}
+            is_brief = path in self._brief
+            for part in check_parts(source, host, self._options, only, steps, is_brief):
                 places = {one for one in part.rests_on if not isinstance(one, str)}
                 modules = (host.source(one) for one in part.rests_on if isinstance(one, str))
                 found[by_line[part.line]] = _Part(
                     tuple(complaints_of(path, source, part.said)),
                     frozenset(Path(one.path) for one in modules if one is not None),
                     project.names(places),
+                    part.steps,
                 )
         except (SyntaxError, ValueError, RecursionError):
             pass
         return found
 
 
+@lru_cache(maxsize=8)
+def _places(source: Source) -> tuple[tuple[int, int, str], ...]:
+    """Return the functions in a file: the first line of each, its last one, and its name."""
+    every = defs(syntax(source).tree)
+    return tuple((node.lineno, node.end_lineno or node.lineno, name) for node, name, _ in every)
+
+
 def complaints_of(path: Path, source: Source, said: Sequence[Diagnostic]) -> list[Complaint]:
     """Return the errors in what the analysis says of a file that is to become this."""
     if not said:
         return []
-    every = defs(syntax(source).tree)
-    places = [(node.lineno, node.end_lineno or node.lineno, name) for node, name, _ in every]
     found: list[Complaint] = []
     for one in said:
         blame = one.blame or OPERATION
         if one.severity == "error" and blame.kind != "equal":
             line = one.span.line
-            inside = [place for place in places if place[0] <= line <= place[1]]
+            inside = [place for place in _places(source) if place[0] <= line <= place[1]]
             first, _, name = max(inside) if inside else (line, line, "")
             place = path, name, line - first, line
             found.append(Complaint(*place, one.message, blame))

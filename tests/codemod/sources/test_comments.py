@@ -51,6 +51,25 @@ def test_a_name_for_several_sizes_is_a_group(sizes: str, shape: str, tmp_path: P
     assert shapes(tmp_path, text, "comments") == [shape, shape]
 
 
+@pytest.mark.parametrize(
+    ("said", "shape"),
+    [
+        ("(b, ..., c)", "b ... c"),
+        ("(..., c)", "... c"),
+        ("(b, ...)", "b ..."),
+        ("(b, h, w, ..., c)", "b h w ... c"),
+    ],
+)
+def test_dots_stand_for_as_many_axes_as_there_are(said: str, shape: str, tmp_path: Path) -> None:
+    text = (
+        "def f(x: Tensor):\n"
+        "    b, c, h, w = x.shape\n"
+        f"    y = x.permute(0, 2, 3, 1)  # {said}\n"
+        "    return y\n"
+    )
+    assert shapes(tmp_path, text) == ["b c h w", "b h w c", shape]
+
+
 def test_a_docstring_speaks_of_the_same_group(tmp_path: Path) -> None:
     text = (
         "def f(pose: Tensor) -> Tensor:\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,10 +120,12 @@ def test_only_what_a_change_matters_to_is_looked_at(
 ) -> None:
     looked_at: list[str] = []
 
-    def noted(source: Source, host: Host, options: Options, only: Collection[int]) -> list[Said]:
+    def noted(
+        source: Source, host: Host, options: Options, only: Collection[int], *more: Any
+    ) -> list[Said]:
         texts = source.text.splitlines()
         looked_at.extend(texts[line - 1].strip() if line else source.name for line in only)
-        return check_parts(source, host, options, only)
+        return check_parts(source, host, options, only, *more)
 
     monkeypatch.setattr(verify, "check_parts", noted)
     verifier = tree.verifier()
