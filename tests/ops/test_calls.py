@@ -118,7 +118,7 @@ def outcome(source: str) -> str:
 
 
 def others(text: str) -> Iterator[str]:
-    """Yield the axes of other tensors in the place of one: more, fewer, others, of no known rank."""
+    """Yield the axes of other tensors in the place of one: more, fewer, others, unknown."""
     axes = AXIS.findall(text)
     yield "..."
     yield f"z {text}".strip()
