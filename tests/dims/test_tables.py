@@ -6,7 +6,7 @@ The laws that it must keep are in `test_dims.py`; here nothing of it changes uns
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import expected
@@ -36,7 +36,21 @@ from shapecheck.dims import (
     unknown,
     whole,
 )
-from shapecheck.dims.origins import Default, NamedAlike, OfInstance
+from shapecheck.dims.origins import (
+    Default,
+    Each,
+    ElementsOf,
+    LengthOf,
+    NamedAlike,
+    OfAnotherSize,
+    OfInstance,
+    OfKind,
+    OfObject,
+    Padded,
+    PartOf,
+    StandIn,
+    spanning,
+)
 
 FOLDER = Path(__file__).parent
 
@@ -235,3 +249,75 @@ def test_solutions(request: pytest.FixtureRequest) -> None:
             if isinstance(size, Size) and symbol in size.symbols():
                 said[f"{size} == {number} for {symbol}"] = told(solve(size - number, symbol))
     expected.check(FOLDER / "solutions.txt", said, request)
+
+
+SYMBOLS: Mapping[str, Callable[[], Sym]] = {
+    "a name": lambda: Sym("a"),
+    "an own size": lambda: Sym("d", Kind.OWN),
+    "an own size of an instance": lambda: Sym("d", Kind.OWN, OfInstance("self")),
+    "by default": lambda: Sym("d", Kind.OWN, Default(OfInstance(("self", 1)), 12)),
+    "one of several": lambda: Sym("d", Kind.OWN, Each(OfInstance(("self", 1)))),
+    "a promised size": lambda: Sym("v", size=3),
+    "an unknown": Sym.fresh,
+    "a named unknown": lambda: Sym.fresh("u"),
+    "a row of unknowns": lambda: Sym.fresh("..."),
+    "left open": lambda: Sym.fresh("_", left_open=True),
+    "a choice": lambda: Sym.one_of("3|4", (3, 4)),
+    "counted": lambda: Sym.count("k"),
+    "a batch": Sym.batch,
+    "supposed": lambda: Sym.suppose("_"),
+    "supposed of a mask": lambda: Sym.suppose("m", of_mask=True),
+    "untold": lambda: Sym.untold("x"),
+    "untold of a symbol": lambda: Sym.untold(Sym("x")),
+    "untold of an item": lambda: Sym.untold(Sym("x"), of_item=True),
+    "an axis of a tensor": lambda: Sym("rows", Kind.OWN, Untold("x")),
+    "elements": lambda: Sym("(*s)", Kind.UNKNOWN, ElementsOf(Sym("s"))),
+    "elements of unknowns": lambda: Sym("(...)", Kind.UNKNOWN, ElementsOf(Sym.fresh("..."))),
+    "a length": lambda: Sym("len(*s)", Kind.UNKNOWN, LengthOf(Sym("s"))),
+    "a part": lambda: Sym("...", Kind.UNKNOWN, PartOf(Sym("s"), "last", 2)),
+    "a quarter": lambda: part(Sym("d", Kind.OWN, Default(HERE, 12)), 4).symbol or Sym("none"),
+    "a stand-in": lambda: Sym("a", Kind.NAME, StandIn(Sym("a"))),
+    "an inner name": lambda: Sym("a", Kind.NAME, NamedAlike(a)),
+    "an object": lambda: Sym("t", Kind.NAME, OfObject(b"1")),
+    "a padded object": lambda: Sym("t", Kind.NAME, OfKind(Padded(OfObject(b"1")), "spatial")),
+    "an object of another size": lambda: Sym(
+        "t", Kind.NAME, OfAnotherSize(Padded(OfObject(b"1")), 3)
+    ),
+    "rows that span": lambda: spanning([Sym.suppose("..."), Sym.suppose("...")]),
+}
+ASKED = (
+    *("is_anonymous", "has_name", "varies", "supposed", "of_mask", "is_untold", "stretches"),
+    *("counted", "left_open", "padded", "is_derived", "moves", "options", "default", "spanned"),
+)
+
+
+def asked(symbol: Sym) -> Iterator[str]:
+    """Yield what is asked of a symbol, where there is anything to say."""
+    for name_ in ASKED:
+        if found := getattr(symbol, name_):
+            yield name_ if found is True else f"{name_} {found}"
+    if (origin := symbol.origin).kind_of_object:
+        yield f"of kind {origin.kind_of_object}"
+    yield from ["an object"] if origin.of_object else []
+    yield from ["its own owner"] if symbol.owner == origin else []
+    yield from [f"called after {origin.called_after}"] if origin.called_after else []
+
+
+def test_what_symbols_are_asked(request: pytest.FixtureRequest) -> None:
+    """And those that are like them: another time, of the result of an op, labelled, elsewhere."""
+    said: dict[str, str] = {}
+    for about, made in SYMBOLS.items():
+        others = {
+            "": made(),
+            " again": made().again(),
+            " again, by another name": made().again("other"),
+            " of a result": made().of_result(),
+            " of another symbol": made().following(lambda symbol: Sym("b")),
+            " at another path": made().at(lambda path: ("other", 2)),
+        }
+        labelled = made()
+        labelled.label("n")
+        for way, symbol in {**others, " labelled": labelled}.items():
+            same = "the same " if symbol is made() else ""
+            said[f"{about}{way}"] = f"{same}{symbol}: {', '.join(asked(symbol))}"
+    expected.check(FOLDER / "symbols.txt", said, request)
