@@ -18,7 +18,8 @@ import pytest
 from op_oracle import parse
 
 from shapecheck import dims, dtypes
-from shapecheck.ops import UNKNOWN, DType
+from shapecheck.ops import UNKNOWN, DType, Repeated
+from shapecheck.ops.call import Packed
 from shapecheck.shapes import Facts, Mismatch, Shape, Tensor
 from shapecheck.signatures import Table
 
@@ -26,7 +27,11 @@ TENSOR = re.compile(r'T\("([^"]*)"')
 TEXT = re.compile(r'(T\()?"([^"]*)"')
 AXIS = re.compile(r"\([^)]*\)|\S+")
 KINDS = {"float16", "float32", "float64", "int8", "int32", "int64", "bool", "complex64"}
-NUMBER = re.compile(r"(?<![\w\"./*])(?<!// )-?\d+(?![\w\".])")
+NUMBER = re.compile(r"(?<![\w\"./*])(?<![/*+-] )-?\d+(?![\w\".])")
+
+
+NAMED = {name: dims.Dim(name) for name in "btdkz"} | {"ten": dims.Dim("ten", size=10)}
+"""Dimension objects, by their names."""
 
 
 class Dotted:
@@ -85,6 +90,10 @@ def told(value: Any) -> str:
         return f"({value.shape.text()}){kind}" + "".join(f" {mark}" for mark in marks)
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(map(told, value))}]"
+    if isinstance(value, Repeated):
+        return f"{value.count} times {told(value.element)}"
+    if isinstance(value, Packed):
+        return f"packed {told(value.data)}, {value.batch} of them"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{key}: {told(one)}' for key, one in value.items())}}}"
     return str(value)
@@ -96,9 +105,12 @@ def outcome(source: str, stubs: Table) -> str:
     names = {letter: dims.name(letter) for letter in ascii_lowercase}
     given = {
         **names,
-        **{name: Dotted(name, facts, stubs) for name in ("torch", "einops", "shapecheck", "lib")},
+        **{name: Dotted(name, facts, stubs) for name in ("torch", "einops", "einx", "shapecheck", "lib")},
         "T": tensor,
         "_": UNKNOWN,
+        "many": Repeated,
+        "new": Tensor(parse("b t").shape, inserted=True),
+        "Dim": NAMED.__getitem__,
         "dtype": lambda name: DType(dtypes.of(name)),
     }
     try:
