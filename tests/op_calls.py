@@ -19,7 +19,7 @@ from op_oracle import parse
 
 from shapecheck import dims, dtypes
 from shapecheck.ops import UNKNOWN, DType, Repeated
-from shapecheck.ops.call import Packed
+from shapecheck.ops.call import Fields, Packed
 from shapecheck.shapes import Facts, Mismatch, Shape, Tensor
 from shapecheck.signatures import Table
 
@@ -88,6 +88,9 @@ def told(value: Any) -> str:
         kind = "" if value.dtype == dtypes.ANY else f" {dtypes.describe(value.dtype)}"
         marks = [mark for mark in ("inserted", "blank") if getattr(value, mark)]
         return f"({value.shape.text()}){kind}" + "".join(f" {mark}" for mark in marks)
+    if isinstance(value, Fields):
+        named = zip(value.names, value, strict=True)
+        return f"[{', '.join(f'{key} {told(one)}' for key, one in named)}]"
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(map(told, value))}]"
     if isinstance(value, Repeated):
@@ -105,7 +108,10 @@ def outcome(source: str, stubs: Table) -> str:
     names = {letter: dims.name(letter) for letter in ascii_lowercase}
     given = {
         **names,
-        **{name: Dotted(name, facts, stubs) for name in ("torch", "einops", "einx", "shapecheck", "lib")},
+        **{
+            name: Dotted(name, facts, stubs)
+            for name in ("torch", "einops", "einx", "shapecheck", "lib")
+        },
         "T": tensor,
         "_": UNKNOWN,
         "many": Repeated,
@@ -157,7 +163,7 @@ def beside(source: str) -> Iterator[tuple[str, str]]:
     bare = re.sub(r'"[^"]*"', lambda text: "~" * len(text[0]), source)
     changes = [
         *((match.span(1), [*others(match[1])]) for match in TENSOR.finditer(source)),
-        *((match.span(), ["_", "9", "-3", "0"]) for match in NUMBER.finditer(bare)),
+        *((match.span(), ["_", "9", "-3"]) for match in NUMBER.finditer(bare)),
         *(
             (match.span(2), [*patterns(match[2])])
             for match in TEXT.finditer(source)

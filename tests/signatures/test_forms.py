@@ -13,6 +13,8 @@ import expected
 import op_calls
 import pytest
 
+from shapecheck.ops import UNKNOWN
+from shapecheck.shapes import Shape, Tensor
 from shapecheck.signatures import StubError, Table
 from shapecheck.signatures.index import files
 from shapecheck.signatures.model import Result
@@ -134,6 +136,10 @@ class C(Module):
     def forward(self, input: Any) -> Any: ...
 class D(C):
     pass
+import torch.nn as nn
+class E(nn.Module):
+    pass
+class F(f().g): ...
 """
 
 
@@ -168,7 +174,9 @@ def test_what_a_file_defines(tmp_path: Path) -> None:
         **dict.fromkeys(("lib.other", "torch.Tensor.other"), "x: n | x"),
         **dict.fromkeys(("lib.C", "lib.Second", "lib.deep.Third"), "C(3) | x: n | x"),
     }
-    c, d = first.classes
+    c, d, e, f = first.classes
+    assert (e.bases, f.bases) == (["torch.nn.Module"], [])
+    assert first.imports == {"nn": "torch.nn"}
     assert (c.name, c.also, c.bases) == ("lib.C", ["lib.Second", "lib.deep.Third"], ["lib.Module"])
     assert (c.methods, c.constants, [*c.fields]) == (["forward", "call"], {"width": 4}, ["size"])
     assert (d.bases, d.methods) == (["lib.C"], [])
@@ -203,3 +211,64 @@ def test_which_folder_describes_a_package(tmp_path: Path) -> None:
     assert len(f.overloads) == 1
     assert [one.path.parent.name for one in stubs.definitions("lib.f")] == ["own", "shipped"]
     assert stubs.has("shipped.only")
+
+
+def test_arrays(stubs: Table) -> None:
+    """A tensor of torch isn't one; what is made of arrays in a result is made of these alone."""
+    tensor = Tensor(Shape((3,)))
+    asked = []
+    for name in ("arrays", "array", "arrays_of", "takes_arrays", "same", "several"):
+        one = stubs.signature(f"lib.{name}")
+        assert one is not None
+        asked.append((name, one.of_arrays, one.gives_arrays, one.takes_arrays))
+        if name == "arrays":
+            assert one.is_given_tensors((tensor,), {})
+            assert one.is_given_tensors((1,), {"other": tensor})
+            assert not one.is_given_tensors((1, 2), {})
+            assert not one.is_given_tensors((1, 2, 3), {})
+            made = one.with_arrays((tensor, tensor, tensor), lambda given: given.shape)
+            assert made == (tensor.shape, tensor, tensor.shape)
+        elif name == "arrays_of":
+            made = one.with_arrays((tensor, [tensor], 3), lambda given: given.shape)
+            assert made == (tensor.shape, [tensor], 3)
+        elif name == "same":
+            assert one.with_arrays(tensor, lambda given: given.shape) is tensor
+            assert not one.is_given_tensors((tensor,), {})
+    assert asked == [
+        ("arrays", True, True, True),
+        ("array", True, True, True),
+        ("arrays_of", True, True, True),
+        ("takes_arrays", False, False, True),
+        ("same", False, False, False),
+        ("several", False, False, False),
+    ]
+
+
+def test_what_a_class_is_asked(stubs: Table) -> None:
+    """What it has of those that it is derived from, too."""
+    derived, alone = stubs.lookup_class("lib.Derived"), stubs.lookup_class("lib.Without")
+    assert derived is not None
+    assert alone is not None
+    in_a_shape = [derived.is_in_a_shape(one) for one in ("width", "depth", "kernel", "wid", "more")]
+    assert in_a_shape == [True, True, False, False, False]
+    assert not alone.is_in_a_shape("width")
+    assert derived.unknown() == {
+        **dict.fromkeys(("width", "bias", "kernel", "more"), UNKNOWN),
+        "depth": 3,
+        "name": "base",
+        "__class__": "lib.Derived",
+    }
+    assert alone.construct((), {}) == alone.unknown() == {"__class__": "lib.Without"}
+    assert derived.construct((4, True, 2, None, 5), {}) is None
+    assert derived.construct((4,), {"kernel": 2}) == {
+        "width": 4,
+        "bias": True,
+        "kernel": (2, 2),
+        "more": None,
+        "depth": 3,
+        "name": "base",
+        "__class__": "lib.Derived",
+    }
+    assert derived.method("__init__") is stubs.signature("lib.Derived.__init__")
+    assert derived.method("forward") is stubs.signature("lib._Base.forward")
+    assert derived.method("gone") is None
