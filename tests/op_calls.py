@@ -18,9 +18,10 @@ import pytest
 from op_oracle import parse
 
 from shapecheck import dims, dtypes
+from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN, DType, Repeated
 from shapecheck.ops.call import Fields, Packed
-from shapecheck.shapes import Facts, Mismatch, Shape, Tensor
+from shapecheck.shapes import Facts, Free, Mismatch, Shape, Tensor
 from shapecheck.signatures import Table
 
 TENSOR = re.compile(r'T\("([^"]*)"')
@@ -87,6 +88,8 @@ def told(value: Any) -> str:
     if isinstance(value, Tensor):
         kind = "" if value.dtype == dtypes.ANY else f" {dtypes.describe(value.dtype)}"
         marks = [mark for mark in ("inserted", "blank") if getattr(value, mark)]
+        marks += [f"over {' '.join(map(str, value.free))}"] if value.free else []
+        marks += ["and more"] if value.more else []
         return f"({value.shape.text()}){kind}" + "".join(f" {mark}" for mark in marks)
     if isinstance(value, Fields):
         named = zip(value.names, value, strict=True)
@@ -110,13 +113,14 @@ def outcome(source: str, stubs: Table) -> str:
         **names,
         **{
             name: Dotted(name, facts, stubs)
-            for name in ("torch", "einops", "einx", "shapecheck", "lib")
+            for name in ("torch", "einops", "einx", "functorch", "shapecheck", "lib")
         },
         "T": tensor,
         "_": UNKNOWN,
         "many": Repeated,
         "new": Tensor(parse("b t").shape, inserted=True),
         "Dim": NAMED.__getitem__,
+        **{name.upper(): Free(Sym(name)) for name in "ijk"},
         "dtype": lambda name: DType(dtypes.of(name)),
     }
     try:

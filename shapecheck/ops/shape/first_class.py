@@ -257,7 +257,8 @@ def batched(
 
 def missing(tensor: Tensor, dim: Free) -> Exception:
     """Return what is said of a dimension that a tensor doesn't have."""
-    return mismatch(f"it has {_names(tensor.free)}", f'has no dimension "{dim}" in {tensor}')
+    there = _names(tensor.free) if tensor.free else "no first-class dimension"
+    return mismatch(f"it has {there}", f'has no dimension "{dim}" in {tensor}')
 
 
 def _names(dims: Sequence[Free]) -> str:
