@@ -108,6 +108,8 @@ def told(value: Any) -> str:
 def outcome(source: str, stubs: Table) -> str:
     """Return what is said of a call, and what is learned of its names."""
     facts = Facts()
+    free = [Free(Sym.fresh(name)) for name in "ijk"]
+    facts.atoms = {dim.bound: 1 for dim in free}  # to no size, before an index binds them
     names = {letter: dims.name(letter) for letter in ascii_lowercase}
     given = {
         **names,
@@ -120,7 +122,7 @@ def outcome(source: str, stubs: Table) -> str:
         "many": Repeated,
         "new": Tensor(parse("b t").shape, inserted=True),
         "Dim": NAMED.__getitem__,
-        **{name.upper(): Free(Sym(name)) for name in "ijk"},
+        **{dim.symbol.name.upper(): dim for dim in free},
         "dtype": lambda name: DType(dtypes.of(name)),
     }
     try:
@@ -134,7 +136,12 @@ def outcome(source: str, stubs: Table) -> str:
         return f"{problem.headline}: {problem.reason} [{problem.code}]{hints}" + (
             f", about {about}" if about else ""
         )
-    learned = [f"{dims.Size.of(atom)} is {size}" for atom, size in facts.atoms.items()]
+    atoms = facts.atoms.items() - {(dim.bound, 1) for dim in free}
+    learned = [
+        f"{dims.Size.of(atom)} is {size}"
+        for atom, size in facts.atoms.items()
+        if (atom, size) in atoms
+    ]
     return "; ".join([found, *learned])
 
 
