@@ -55,6 +55,13 @@ def unsolved(
     x: Float[Tensor, "2*n"], y: Float[Tensor, "*s 2*m"] | None
 ) -> Float[Tensor, "n m"]: ...
 def leaves(x: Float[Tensor, "?n ?n"], y: Float[Tensor, "*#s d"]) -> Float[Tensor, "*#s d"]: ...
+def unusual_later(
+    x: Float[Tensor, "*s d"], y: Float[Tensor, "?n ?n"], z: Float[Tensor, "2*k k"]
+) -> Float[Tensor, "*s d k"]: ...
+def unusual_result(x: Float[Tensor, "*s d"], n: int) -> Float[Tensor, "*r {n} 2*k *s"]: ...
+def maybe_other(x: Float[Tensor, "b"]) -> Float[Tensor, "b k"] | None: ...
+def maybe_group(x: Float[Tensor, "b"]) -> Float[Tensor, "b *s"] | None: ...
+def none_at_all(x: Float[Tensor, ""], y: Float[Tensor, "..."], z: Float[Tensor, "_ 1"]) -> None: ...
 def other_values(x: int | str, y: Sequence[int], z: Callable[[], int]) -> str: ...
 def objects(x: Float[Tensor, one, other], y: Float[Tensor, one]) -> Float[Tensor, other]: ...
 def each(x: Float[Tensor, "b"]) -> Iterator[Float[Tensor, "b"]]:
@@ -80,6 +87,7 @@ def wrapped(*args: Any, **kwargs: Any) -> None: ...
 FUNCTIONS = [
     *(plain, all_kinds, keywords, positional, marked, groups, filled, numbers, formulas),
     *(merged, braced, maybe, maybe_first, several, nested, unsolved, leaves, other_values, objects),
+    *(unusual_later, unusual_result, maybe_other, maybe_group, none_at_all),
     *(each, each_plain, soon, each_soon, wrapped),
 ]
 
@@ -123,3 +131,20 @@ def test_the_code(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     if request.config.getoption("--update"):
         WRITTEN.write_text("\n".join(texts), "utf-8")
     assert WRITTEN.read_text("utf-8").split("\n# ") == "\n".join(texts).split("\n# ")
+
+
+def test_calls_that_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many at most; then all are forgotten."""
+    monkeypatch.setattr(codegen, "_REMEMBERED", 2)
+    known = codegen.Remembered()
+    for key in "ab":
+        known.put(key, key.upper())
+    assert (known.get("a"), known.get("b")) == ("A", "B")
+    known.put("c", "C")
+    assert [known.get(key) for key in "abc"] == [None, None, "C"]
+
+
+def test_code_that_takes_the_place_of_a_function() -> None:
+    """It is called as the function is."""
+    made = vars(shapecheck(plain))[decorator.MARK].compile()
+    assert made.__code__.co_name == "plain"
