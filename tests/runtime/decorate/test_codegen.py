@@ -48,6 +48,14 @@ def maybe(
 ) -> Float[Tensor, "b m"] | None: ...
 def maybe_first(x: Float[Tensor, "b n"] | None, y: Float[Tensor, "*s"] | None) -> None: ...
 def several(x: Float[Tensor, "b"]) -> tuple[Float[Tensor, "b"], int, Float[Tensor, "k"]]: ...
+def pair(x: Float[Tensor, "b"]) -> tuple[Float[Tensor, "b"], Float[Tensor, "b"]]: ...
+def three(
+    x: Float[Tensor, "b"],
+) -> tuple[Float[Tensor, "b k"], Float[Tensor, "k"], Float[Tensor, "2*k"] | None]: ...
+def in_three(
+    x: Float[Tensor, "b"],
+) -> tuple[tuple[Float[Tensor, "b"], Float[Tensor, "k"]], Float[Tensor, "k"]]: ...
+def wild(x: Float[Tensor, "b"]) -> Float[Tensor, "b (b _)"]: ...
 def nested(
     x: list[Float[Tensor, "b"]], y: tuple[Float[Tensor, "b"], int]
 ) -> dict[str, Float[Tensor, "b"]]: ...
@@ -86,7 +94,22 @@ def wrapped(*args: Any, **kwargs: Any) -> None: ...
 
 FUNCTIONS = [
     *(plain, all_kinds, keywords, positional, marked, groups, filled, numbers, formulas),
-    *(merged, braced, maybe, maybe_first, several, nested, unsolved, leaves, other_values, objects),
+    *(
+        merged,
+        braced,
+        maybe,
+        maybe_first,
+        several,
+        pair,
+        three,
+        in_three,
+        wild,
+        nested,
+        unsolved,
+        leaves,
+        other_values,
+        objects,
+    ),
     *(unusual_later, unusual_result, maybe_other, maybe_group, none_at_all),
     *(each, each_plain, soon, each_soon, wrapped),
 ]
