@@ -15,6 +15,7 @@ import pytest
 from shapecheck.dims import (
     Dim,
     DimExpr,
+    IntSize,
     Kind,
     Size,
     Sym,
@@ -126,6 +127,21 @@ def test_which_dimensions_are_equal(request: pytest.FixtureRequest) -> None:
             found += [] if verdict == plain else [f"{known}: {verdict}"]
         said[f"{left} == {right}"] = "; ".join(found)
     expected.check(FOLDER / "equal.txt", said, request)
+
+
+PARTS: list[IntSize] = [2, 3, a, b, d, f, u, a * b]
+
+
+def test_which_composites_are_equal(request: pytest.FixtureRequest) -> None:
+    """Of two parts and of three, where they may be one at all."""
+    some = [merge(parts) for count in (2, 3) for parts in itertools.permutations(PARTS[:7], count)]
+    some += [merge([a * b, d]), merge([d, a * b]), merge([2 * a, b]), merge([a // 2, 2])]
+    said: dict[str, str] = {}
+    for left, right in itertools.combinations(some[::7], 2):
+        verdict = told(Facts().compare(left, right))
+        if verdict != "different":
+            said[f"{left} == {right}"] = verdict
+    expected.check(FOLDER / "composites.txt", said, request)
 
 
 BESIDE: Mapping[str, Callable[[DimExpr, DimExpr], list[tuple[Item, ...]]]] = {
@@ -304,6 +320,7 @@ def test_two_paths(request: pytest.FixtureRequest) -> None:
 
 ANNOTATIONS = (
     "b t|2*n|n+1 n|h*w|(h d)|(h *s)|*s d|*s|... d|b ... d|*s *r d|*#s d|#b d|?n ?n|_ t|3 t|"
+    "*#s *r d|*#s *s d|*#s *s|*r *#s|*s *s|"
     "min(n,3)|n//2 n|-n|(2 n)|*s 3|+s d|*_s d|{x} t|t {x}+1|#3 t"
 ).split("|")
 SHAPES: list[tuple[Item, ...]] = [
