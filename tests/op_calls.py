@@ -121,7 +121,7 @@ def outcome(source: str, stubs: Table) -> str:
         "_": UNKNOWN,
         "many": Repeated,
         "new": Tensor(parse("b t").shape, inserted=True),
-        "Dim": NAMED.__getitem__,
+        "Dim": lambda name: NAMED[name].dim,
         **{dim.symbol.name.upper(): dim for dim in free},
         "dtype": lambda name: DType(dtypes.of(name)),
     }
