@@ -74,6 +74,23 @@ def test_a_file_that_is_none_is_made_anew(tmp_path: Path, damage: object) -> Non
     assert Database(tmp_path).rows(ALL, ()) == [("b", "2")]
 
 
+def test_a_file_that_can_not_be_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is tried once more, and then no more; nothing is kept."""
+    tried: list[Path] = []
+
+    def connected(path: Path) -> sqlite3.Connection:
+        tried.append(path)
+        raise sqlite3.DatabaseError("damaged")
+
+    monkeypatch.setattr("shapecheck.engine.database._connected", connected)
+    database = Database(tmp_path)
+    for _ in range(3):
+        database.write(INSERT, ("a", "1"))
+        assert database.rows(ALL, ()) == []
+    assert tried == [tmp_path / FILE] * 2
+    assert database.note == f"{tmp_path / FILE} can't be read; what was in it is found out again"
+
+
 def _of_version(path: Path, version: int) -> None:
     connection = sqlite3.connect(path)
     connection.execute(f"PRAGMA user_version = {version}")

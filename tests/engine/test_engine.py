@@ -19,7 +19,7 @@ from shapecheck.analysis.check.parts import Part
 from shapecheck.analysis.interpreter import budget
 from shapecheck.analysis.program.model import Class, Function
 from shapecheck.analysis.program.modules import Module
-from shapecheck.engine import Database, Engine, Store
+from shapecheck.engine import Database, Engine, ModuleRecord, Store
 
 HEAD = "import torch\nfrom torch import Tensor, nn\nfrom shapecheck import Float, reveal_shape\n"
 TEXTS = {
@@ -558,3 +558,26 @@ def test_a_module_that_is_not_checked(tmp_path: Path) -> None:
     kept.engine.without_parts("model", said)
     again = Program(TEXTS, Store(Database(tmp_path / "other"), "maker"))
     assert again.engine.known("model") is None
+
+
+def test_what_nothing_has_changed_of_is_not_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = Program(TEXTS, Store(Database(tmp_path), "maker"))
+    program.check()
+    monkeypatch.setattr(Database, "write", lambda *given: pytest.fail("it is written again"))
+    record = program.engine.record("model")
+    assert program.engine.record("model") is record
+    again = Program(TEXTS, Store(Database(tmp_path), "maker"))
+    assert again.check() == []
+
+
+def test_a_record_of_which_it_can_not_be_read_what_it_rests_on(program: Program) -> None:
+    """It is of no use where anything has changed."""
+    said = program.engine.check("model")
+    versions = {name: TEXTS[name] for name in TEXTS}
+    program.edit("layers", "return x.T", "return x.mT")
+    program.engine.adopt(ModuleRecord("model", dict(versions), (), text="[1]"))
+    assert program.engine.check("model") == said
+    program.engine.adopt(ModuleRecord("model", dict(versions), said))
+    assert [one for one in program.check() if one.startswith("model")] != []

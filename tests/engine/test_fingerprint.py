@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,7 @@ FILES = {
     "pyproject.toml": False,
     "mine/a.pyi": True,
     "mine/b/c.pyi": True,
+    "mine/d/c.pyi": True,
 }
 """Which files of a package, beside which others lie, have a say in what is said of a program."""
 
@@ -119,3 +122,33 @@ def test_of_more_signatures_than_may_be_read(
             said += [name] if fingerprint(options) != before else []
             (tmp_path / "mine" / name).write_text("text\n")
         assert said == names
+
+
+class Backwards:
+    """What is in a folder, in the other order."""
+
+    def __init__(self, entries: Iterator[os.DirEntry[str]]) -> None:
+        self.entries = iter([*entries][::-1])
+
+    def __iter__(self) -> Iterator[os.DirEntry[str]]:
+        return self.entries
+
+    def __next__(self) -> os.DirEntry[str]:
+        return next(self.entries)
+
+    def __enter__(self) -> Backwards:
+        return self
+
+    def __exit__(self, *given: object) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_the_order_of_a_file_system_has_no_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = laid_out(tmp_path, monkeypatch)
+    before = fingerprint(options)
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: Backwards(scandir(path)))
+    assert fingerprint(options) == before
