@@ -148,6 +148,7 @@ def test_the_order_of_a_file_system_has_no_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = laid_out(tmp_path, monkeypatch)
+    (tmp_path / "mine" / "d" / "c.pyi").write_text("another text\n")
     before = fingerprint(options)
     scandir = os.scandir
     monkeypatch.setattr(os, "scandir", lambda path: Backwards(scandir(path)))
