@@ -19,7 +19,7 @@ from shapecheck.analysis.check.parts import Part
 from shapecheck.analysis.interpreter import budget
 from shapecheck.analysis.program.model import Class, Function
 from shapecheck.analysis.program.modules import Module
-from shapecheck.engine import Database, Engine, Store
+from shapecheck.engine import Database, Engine, ModuleRecord, Store
 
 HEAD = "import torch\nfrom torch import Tensor, nn\nfrom shapecheck import Float, reveal_shape\n"
 TEXTS = {
@@ -460,3 +460,124 @@ def test_an_edit_counts_what_it_changes() -> None:
     assert analysed[0] == analysed[1] < 6
     fresh = Engine(Shelf({**TEXTS, "model": text}), Options(), counts=True).record("model").covered
     assert after == fresh != before
+
+
+def test_what_an_editor_is_shown_of_a_line(program: Program) -> None:
+    """That of the part which has the line; outside of all functions that of the module itself."""
+    text = program.files.sources["model"].text
+    fresh = Shelf(TEXTS)
+    checking = analysis.begin(fresh.sources["model"], fresh, Options())
+    own = {part.lines: checking.look(part) for part in checking.parts}
+    for line in range(1, len(text.splitlines()) + 1):
+        lines = next((one for one in own if one[0] <= line <= one[1]), checking.parts[-1].lines)
+        look = program.engine.look("model", line)
+        assert look == own[lines]
+        assert program.engine.look("model", line) is look
+    assert len({id(program.engine.look("model", line)) for line in range(1, 99)}) == len(own)
+
+
+def test_what_an_editor_is_shown_after_an_edit(program: Program) -> None:
+    before = program.engine.look("model", 7)
+    program.edit("layers", "x.chunk(2, dim=1)", "x.chunk(4, dim=1)")
+    after = program.engine.look("model", 7)
+    assert (
+        before
+        != after
+        == Program({name: one.text for name, one in program.files.sources.items()}).engine.look(
+            "model", 7
+        )
+    )
+    program.put("plain", "VALUE = 1\n")
+    assert program.engine.look("plain", 1) is None
+    assert program.engine.look("nowhere", 1) is None
+
+
+def test_a_check_that_is_ended_before_a_part() -> None:
+    """It is called before each part that is checked, and nothing is kept of what it ends."""
+    calls: list[int] = []
+    most = 3
+
+    def before_part() -> None:
+        calls.append(1)
+        if len(calls) > most:
+            raise KeyboardInterrupt
+
+    engine = Engine(Shelf(TEXTS), Options(), before_part=before_part)
+    with pytest.raises(KeyboardInterrupt):
+        engine.check("layers")
+    assert (len(calls), engine.analysed) == (4, 3)
+    most = 100
+    calls.clear()
+    said = engine.check("layers")
+    assert [*said] == analyze_module(Shelf(TEXTS).sources["layers"], Shelf(TEXTS), Options())
+    assert (len(calls), engine.analysed) == (7, 10)
+    engine.check("layers")
+    assert len(calls) == 7
+
+
+def test_whether_a_record_is_of_now(program: Program) -> None:
+    """To the letter: also of a module of which nothing was read that has changed."""
+    record = program.engine.record("model")
+    assert program.engine.is_of_now(record) is True
+    program.edit("layers", "return x.T", "return x.mT")
+    assert program.engine.is_of_now(record) is False
+    assert program.engine.holds(record)
+    assert program.engine.is_of_now(program.engine.record("model"))
+    program.edit("layers", "x.chunk(2, dim=1)", "x.chunk(4, dim=1)")
+    assert not program.engine.holds(record)
+
+
+def test_what_still_holds_is_noted_for_others(tmp_path: Path) -> None:
+    """Who comes next finds the versions that others have now."""
+    Program(TEXTS, Store(Database(tmp_path), "maker")).check()
+    edited = {**TEXTS, "layers": TEXTS["layers"].replace("return x.T", "return x.mT")}
+    for _ in range(2):
+        engine = Program(edited, Store(Database(tmp_path), "maker")).engine
+        known = engine.known("model")
+        assert known is not None
+        was_of_now = engine.is_of_now(known)
+        engine.check("model")
+    assert was_of_now
+
+
+def test_a_module_that_is_not_checked(tmp_path: Path) -> None:
+    """What is said of it holds until what it rests on changes; it is kept for others if asked."""
+    said = (analysis.Diagnostic(analysis.Span(1, 0, 1, 1), "too long", "note"),)
+    program = Program(TEXTS, Store(Database(tmp_path), "maker"))
+    record = program.engine.without_parts("model", said, [("layers", "body halves")], keep=True)
+    assert (record.said, record.has_parts) == (said, False)
+    assert record.covered == analysis.NO_TENSORS
+    assert record.versions == {name: TEXTS[name] for name in ("model", "layers")}
+    other = Program(TEXTS, Store(Database(tmp_path), "maker"))
+    assert other.engine.check("model") == said == program.engine.check("model")
+    program.edit("layers", "return x.T", "return x.mT")
+    assert program.engine.check("model") == said
+    program.edit("layers", "x.chunk(2, dim=1)", "x.chunk(4, dim=1)")
+    assert program.engine.check("model") != said
+    kept = Program(TEXTS, Store(Database(tmp_path / "other"), "maker"))
+    kept.engine.without_parts("model", said)
+    again = Program(TEXTS, Store(Database(tmp_path / "other"), "maker"))
+    assert again.engine.known("model") is None
+
+
+def test_what_nothing_has_changed_of_is_not_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = Program(TEXTS, Store(Database(tmp_path), "maker"))
+    program.check()
+    monkeypatch.setattr(Database, "write", lambda *given: pytest.fail("it is written again"))
+    record = program.engine.record("model")
+    assert program.engine.record("model") is record
+    again = Program(TEXTS, Store(Database(tmp_path), "maker"))
+    assert again.check() == []
+
+
+def test_a_record_of_which_it_can_not_be_read_what_it_rests_on(program: Program) -> None:
+    """It is of no use where anything has changed."""
+    said = program.engine.check("model")
+    versions = {name: TEXTS[name] for name in TEXTS}
+    program.edit("layers", "return x.T", "return x.mT")
+    program.engine.adopt(ModuleRecord("model", dict(versions), (), text="[1]"))
+    assert program.engine.check("model") == said
+    program.engine.adopt(ModuleRecord("model", dict(versions), said))
+    assert [one for one in program.check() if one.startswith("model")] != []

@@ -227,3 +227,13 @@ def test_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shapecheck.engine.packing._MOST_BYTES", 1000)
     with pytest.raises(ValueError):  # noqa: PT011
         unpacked("layers", _forged(["layers", WHOLE, SAID, COVERED, PARTS + " " * 10_000]))
+
+
+def test_a_digest_that_is_not_of_it() -> None:
+    """Where all else is as it should be."""
+    whole = packed(unpacked("layers", _forged(["layers", WHOLE, SAID, COVERED, PARTS])))
+    seal, _, content = whole.partition(b"\n")
+    assert seal == digest(content).encode()
+    for other in (b"", seal[::-1], seal + b"0"):
+        with pytest.raises(ValueError, match="damaged"):
+            unpacked("layers", other + b"\n" + content)

@@ -306,6 +306,13 @@ def test_what_is_promised_holds_for_every_size(text: str, dim: Any, fits: bool) 
     assert (found is None) is fits
 
 
+@pytest.mark.parametrize("step", [*range(2, 65, 7), 81, 128, 143, 343, 625, 1001, 4096, 5040])
+def test_what_holds_for_sizes_that_are_cut_into_equal_pieces(step: int) -> None:
+    """It may be promised, however long the pieces are, and whatever is left."""
+    for rest in (0, 1, step - 1):
+        assert promised("n", (step * (n // step) + rest,), n=n) is None
+
+
 def test_groups_in_annotations_that_meet_what_is_unknown() -> None:
     """`*#b` has then met any dimensions; parts that have no name bind nothing."""
     matcher = Matcher(Facts())

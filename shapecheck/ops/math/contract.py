@@ -367,15 +367,18 @@ def lstsq(call: Call, input: Value, other: Value, **rest: Value) -> Value:
     target, b = resolved(call, other)
     kind = promoted(matrix, target)
     solution = Tensor(Shape.unknown(), kind)
+    headline = f"can't solve {a} for {b}"
     if a.rank is not None and a.rank < 2:
-        raise mismatch(f"the matrix has {a.rank} axes", f"can't solve {a} for {b}")
+        raise mismatch(f"the matrix has {a.rank} axes", headline)
     if a.rank is not None and a.rank == b.rank and a.rank >= 2:
         rows, facing = a.at(-2), b.at(-2)
         if rows is not None and facing is not None and not call.unify(rows, facing):
             raise mismatch(
                 f"the matrix has {rows} rows and the target {facing}",
-                f"can't solve {a} for {b}",
+                headline,
                 about=(rows, facing),
             )
-        solution = Tensor(Shape((*a.dims[:-2], a.dims[-1], b.dims[-1])), kind)
+        batches = (Tensor(Shape(a.dims[:-2])), Tensor(Shape(b.dims[:-2])))
+        batch = call.broadcast(batches, headline, strict=False, behind=2)
+        solution = Tensor(Shape((*batch.dims, a.dims[-1], b.dims[-1])), kind)
     return (solution, Tensor.unknown(), Tensor.unknown(), Tensor.unknown())

@@ -141,7 +141,9 @@ def stft(
     kind = promoted(tensor, window) if isinstance(window, Tensor) else tensor.dtype
     onesided = cut.onesided
     if onesided is None and not tensor.dtype & dtypes.COMPLEX:
-        onesided = not (isinstance(window, Tensor) and window.dtype & dtypes.COMPLEX)
+        kinds = window.dtype if isinstance(window, Tensor) else dtypes.FLOAT
+        if not kinds & dtypes.COMPLEX or not kinds & ~dtypes.COMPLEX:
+            onesided = not kinds & dtypes.COMPLEX
     found = cut.frequencies(onesided) if isinstance(onesided, bool) else dims.unknown()
     lead = shape.dims[:-1] if length is not None else Shape.unknown().dims
     if return_complex is False:

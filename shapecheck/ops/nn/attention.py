@@ -87,16 +87,20 @@ def _lead(
 ) -> tuple[Item, ...]:
     """Return the axes before the last two, broadcast; the heads too unless they are grouped."""
     fronts = [shape.dims[:-2] for shape in (q, k, v)]
+    heads: tuple[Item, ...] = ()
     if enable_gqa is not False:
+        if any(len(front) < 1 or isinstance(front[-1], Run) for front in fronts):
+            return fronts[0]
         if enable_gqa is True:
             _groups(call, fronts, headline)
-        return fronts[0]
-    return call.broadcast([Tensor(Shape(front)) for front in fronts], headline, False, 2).dims
+        heads = fronts[0][-1:]
+        fronts = [front[:-1] for front in fronts]
+    batches = [Tensor(Shape(front)) for front in fronts]
+    return (*call.broadcast(batches, headline, False, 2 + len(heads)).dims, *heads)
 
 
 def _groups(call: Call, fronts: list[tuple[Item, ...]], headline: str) -> None:
-    if any(len(front) < 1 or isinstance(front[-1], Run) for front in fronts):
-        return
+    """Refuse keys or values whose heads can't be shared out among those of the queries."""
     heads = [size_of(call.facts.dim(front[-1])) for front in fronts]  # type: ignore[arg-type]
     for name, count in zip(("key", "value"), heads[1:], strict=True):
         if isinstance(heads[0], int) and isinstance(count, int) and count and heads[0] % count:

@@ -255,9 +255,18 @@ def batched(
     return loops.outside(judge(given, named))
 
 
+def axis_there(call: Call, shape: Shape, dim: Value) -> int | None:
+    """Return the position of an axis, None if unknown; to torch, a number has an axis 0."""
+    found = call.axis(shape, dim)
+    if found is not None and not shape.dims:
+        raise mismatch("a 0-d tensor has no axis", f"has no axis {written(dim)} in {shape}")
+    return found
+
+
 def missing(tensor: Tensor, dim: Free) -> Exception:
     """Return what is said of a dimension that a tensor doesn't have."""
-    return mismatch(f"it has {_names(tensor.free)}", f'has no dimension "{dim}" in {tensor}')
+    there = _names(tensor.free) if tensor.free else "no first-class dimension"
+    return mismatch(f"it has {there}", f'has no dimension "{dim}" in {tensor}')
 
 
 def _names(dims: Sequence[Free]) -> str:
@@ -313,7 +322,7 @@ class _Taker:
             return [item for part in entry for item in self.take(part)]
         if type(entry) is Free:
             return self._dim(entry)
-        at = self.call.axis(self.shape, entry)
+        at = axis_there(self.call, self.shape, entry)
         item = None if at is None else self.shape.dims[at]
         if at is None or item is None or isinstance(item, Run):
             self.lost = True

@@ -12,6 +12,7 @@ from shapecheck.ops.agree import counted
 from shapecheck.ops.call import UNKNOWN, Call, Repeated, Value, resolved, rule
 from shapecheck.ops.shape.first_class import (
     as_operand,
+    axis_there,
     bind,
     bind_pack,
     bound_to,
@@ -96,7 +97,7 @@ def _put(
 
 def _place(call: Call, tensor: Tensor, dim: Value) -> _Place | None:
     if type(dim) is not Free:
-        return call.axis(tensor.shape, dim) if isinstance(dim, int) else None
+        return axis_there(call, tensor.shape, dim) if isinstance(dim, int) else None
     if dim not in tensor.free:
         if tensor.more:
             return None

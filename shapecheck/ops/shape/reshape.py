@@ -93,9 +93,11 @@ def unflatten(call: Call, input: Value, dim: Value, sizes: Value, **rest: Value)
     position = call.axis(shape, dim)
     if position is None or not isinstance(sizes, (tuple, list)):
         return Tensor(Shape.unknown(), tensor.dtype)
-    axis = Shape((shape.dims[position],))
     wanted = " ".join(map(written, sizes))
     headline = f"can't unflatten axis {written(dim)} of {shape} into ({wanted})"
+    if not shape.dims:
+        raise mismatch("a 0-d tensor has no axis", headline)
+    axis = Shape((shape.dims[position],))
     parts = regroup(call, axis, sizes, headline, tensor.blank)
     inserted = _puts_in(axis.dims, sizes)
     return Tensor(replace(shape, position, *parts.dims), tensor.dtype, inserted)

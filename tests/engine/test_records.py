@@ -1,0 +1,194 @@
+"""What is said of a module is read again as it was written, and moves with its lines."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shapecheck.analysis import CAUSES, Cause, Coverage, Diagnostic, Findings, Led, Span
+from shapecheck.blame import Blame
+from shapecheck.engine import ModuleRecord, digest
+from shapecheck.engine.packing import packed, unpacked
+from shapecheck.engine.records import Grounds, PartRecord, content_of, numbers
+
+BEYOND = 1_000_000
+"""The last line that there may be."""
+
+lines = st.integers(0, BEYOND)
+words = st.sampled_from(["", "x", 'a "b"', "é\n", "λ"])
+spans = st.builds(Span, lines, lines, lines, lines)
+blames = st.builds(
+    Blame,
+    st.sampled_from(["operation", "broadcast", "unfit", "equal", "number"]),
+    st.sampled_from([None, "parameter", "result", "yielded", "field", "local"]),
+    words,
+    words,
+    st.lists(lines, max_size=2).map(tuple),
+    st.lists(words, max_size=2).map(tuple),
+    st.booleans(),
+)
+severities = st.sampled_from(["error", "warning", "note"])
+diagnostics = st.builds(
+    Diagnostic, spans, words, severities, st.sampled_from(["shape", "rank"]), st.none() | blames
+)
+groups = st.lists(diagnostics, min_size=1, max_size=2).map(tuple)
+led = st.builds(Led, st.none() | spans, st.none() | st.tuples(lines, lines), words, groups)
+findings = st.builds(
+    Findings, st.lists(groups, max_size=2).map(tuple), st.lists(led, max_size=2).map(tuple)
+)
+causes = st.builds(Cause, st.sampled_from(CAUSES), words)
+coverages = st.builds(
+    Coverage, lines, lines, lines, st.dictionaries(causes, lines, max_size=2), st.none() | causes
+)
+parts = st.builds(
+    PartRecord,
+    words,
+    lines,
+    words,
+    st.lists(st.integers(0, 1), max_size=2).map(numbers),
+    findings,
+    st.none() | coverages,
+    lines,
+    st.booleans(),
+)
+records = st.builds(
+    ModuleRecord,
+    st.just("one"),
+    st.sampled_from([{"one": "1"}, {"one": "1", "two": None}]),
+    st.lists(diagnostics, max_size=2).map(tuple),
+    st.builds(
+        Grounds,
+        st.just((("one", "body f"), ("two", "head g"))),
+        st.just(("d", "e")),
+        st.lists(parts, max_size=2).map(tuple),
+    ),
+    covered=st.none() | coverages,
+)
+
+
+@given(records)
+@settings(max_examples=60, deadline=None)
+def test_what_is_written_is_read(record: ModuleRecord) -> None:
+    """All of it, twice over."""
+    for found in (
+        unpacked("one", packed(record)),
+        unpacked("one", packed(unpacked("one", packed(record)))),
+    ):
+        assert (found.module, found.versions, found.said) == ("one", record.versions, record.said)
+        assert (found.grounds, found.covered) == (record.grounds, record.covered)
+        assert found.has_parts is record.has_parts is bool(record.grounds and record.grounds.parts)
+        assert found.digest == record.digest
+
+
+@given(parts, st.integers(-5, 5))
+@settings(max_examples=60, deadline=None)
+def test_what_is_said_moves(part: PartRecord, by: int) -> None:
+    """Every line by as many, and nothing else."""
+    moved = part.moved(part.line + by)
+    assert moved.moved(part.line) == part
+    before, after = (one.findings for one in (part, moved))
+    assert [one.span.line for one in after.said] == [one.span.line + by for one in before.said]
+    whole = [one.whole and (one.whole[0] + by, one.whole[1] + by) for one in before.led]
+    assert [one.whole for one in after.led] == whole
+    ends = [one.span and one.span.end_line + by for one in before.led]
+    assert [one.span and one.span.end_line for one in after.led] == ends
+    assert dataclasses.replace(moved, line=part.line, findings=before) == part
+
+
+WRONG = Diagnostic(Span(3, 4, 5, 6), "wrong", "error", "rank", Blame("equal", "result", "f", "x"))
+NOTE = Diagnostic(Span(3, 4, 3, 6), "see here", "note")
+PART = PartRecord(
+    "f",
+    3,
+    "spelled",
+    numbers([0]),
+    Findings(((WRONG, NOTE),), (Led(Span(7, 0, 7, 9), (6, 8), "k", (NOTE,)),)),
+    Coverage(2, 1, 0, {Cause("data", "x"): 1}, Cause("function", "g")),
+    12,
+    True,
+)
+RECORD = ModuleRecord(
+    "one",
+    {"one": "1", "two": None},
+    (WRONG, NOTE),
+    Grounds((("one", "body f"),), ("d",), (PART,)),
+    covered=Coverage(1, 0, 0),
+)
+SAID = [
+    [3, 4, 5, 6, "wrong", "error", "rank", ["equal", "result", "f", "x", [], [], False]],
+    [3, 4, 3, 6, "see here", "note", "shape", None],
+]
+
+
+def test_how_it_is_written() -> None:
+    """The same for all versions that share a place."""
+    counted = [2, 1, 0, [["data", "x", 1]], ["function", "g"]]
+    found = [[SAID], [[[7, 0, 7, 9], [6, 8], "k", SAID[1:]]]]
+    part = ["f", 3, "spelled", [0], found, counted, 12, True]
+    assert json.loads(RECORD.text) == [[["one", "body f", "d"]], [part]]
+    assert json.loads(RECORD.said_text) == SAID
+    assert json.loads(RECORD.covered_text) == [1, 0, 0, [], None]
+    assert RECORD.digest == "3a6f7fb379c9c8849771a8e1"
+    assert digest(b"x") == "442a44457137672b3218c1007dc8f76a"
+    assert packed(RECORD).partition(b"\n")[0].decode() == digest(packed(RECORD).partition(b"\n")[2])
+
+
+def test_a_version_says_the_content_first() -> None:
+    assert content_of("12ab a path/with spaces.py") == "12ab"
+    assert content_of("12ab") == "12ab"
+    assert content_of(None) is None
+
+
+@pytest.mark.parametrize(("number", "is_read"), [(0, True), (BEYOND, True), (BEYOND + 1, False)])
+def test_the_last_line(number: int, is_read: bool) -> None:
+    """Beyond it nothing is a record."""
+    said = (dataclasses.replace(WRONG, span=Span(0, 0, number, 0)),)
+    content = packed(ModuleRecord("one", {"one": "1"}, said, Grounds()))
+    if is_read:
+        assert unpacked("one", content).said == said
+    else:
+        with pytest.raises(ValueError, match="no line and no column"):
+            unpacked("one", content)
+
+
+def test_a_record_of_nothing() -> None:
+    """Its grounds are empty, or can't be read."""
+    empty = ModuleRecord("one", {}, ())
+    assert (empty.grounds, empty.has_parts, empty.covered_text) == (None, False, "null")
+    assert (empty.text, empty.said_text) == ("[[], []]", "[]")
+    unreadable = ModuleRecord("one", {}, (), text="[1]")
+    assert unreadable.text == "[1]"
+    assert unreadable.grounds is None
+    assert unreadable.text == "[[], []]"
+    assert not ModuleRecord("one", {}, (), Grounds((("a", "b"),), ("c",))).has_parts
+
+
+def test_what_is_seen_with_other_versions() -> None:
+    """All else stays, read or not."""
+    for record in (RECORD, unpacked("one", packed(RECORD))):
+        seen = record.seen_with({"one": "2"})
+        assert (seen.module, seen.versions, seen.said) == ("one", {"one": "2"}, record.said)
+        assert (seen.grounds, seen.covered) == (RECORD.grounds, RECORD.covered)
+
+
+SHORT: list[tuple[str, Any]] = [
+    ("nothing rests", [[], [["f", 3, "", [], None, None, 0, False]]]),
+    ("as many readings", [[["one", "k", "d"]], [["f", 3, "", [0], None, None, 0, False]]]),
+    ("one more than readings", [[["one", "k", "d"]], [["f", 3, "", [1], None, None, 0, False]]]),
+    ("an empty group", [[], [["f", 3, "", [], [[[]], []], None, 0, False]]]),
+    (
+        "a group that is led to",
+        [[], [["f", 3, "", [], [[], [[None, None, "k", []]]], None, 0, False]]],
+    ),
+]
+
+
+@pytest.mark.parametrize(("about", "parts"), SHORT, ids=[about for about, _ in SHORT])
+def test_what_may_rest_on_what(about: str, parts: Any) -> None:
+    record = ModuleRecord("one", {}, (), text=json.dumps(parts))
+    assert (record.grounds is not None) is (about in ("nothing rests", "as many readings"))

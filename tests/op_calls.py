@@ -1,0 +1,210 @@
+"""Calls of ops in files, and what is said of them and of the calls beside them.
+
+Calls are the lines that aren't indented: `T("b t 3")` is a tensor, with a dtype perhaps, and a
+letter a name. Below each stands what is said of it, and of the same call where a tensor has other
+axes, a name is another one, or a number is another one or unknown (`_`). `pytest --update` writes
+that anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any
+
+import pytest
+from op_oracle import parse
+
+from shapecheck import dims, dtypes
+from shapecheck.dims import Sym
+from shapecheck.ops import UNKNOWN, DType, Repeated
+from shapecheck.ops.call import Fields, Packed
+from shapecheck.shapes import Facts, Free, Mismatch, Shape, Tensor
+from shapecheck.signatures import Table
+
+TENSOR = re.compile(r'T\("([^"]*)"')
+TEXT = re.compile(r'(T\()?"([^"]*)"')
+AXIS = re.compile(r"\([^)]*\)|\S+")
+KINDS = {"float16", "float32", "float64", "int8", "int32", "int64", "bool", "complex64"}
+NUMBER = re.compile(r"(?<![\w\"./*])(?<![/*+-] )-?\d+(?![\w\".])")
+
+
+NAMED = {name: dims.Dim(name) for name in "btdkz"} | {"ten": dims.Dim("ten", size=10)}
+"""Dimension objects, by their names."""
+
+
+class Dotted:
+    """Something by its dotted name, which is called as an op or made as a module."""
+
+    def __init__(self, name: str, facts: Facts, stubs: Table) -> None:
+        self._name, self._facts, self._stubs = name, facts, stubs
+
+    def __getattr__(self, name: str) -> Any:
+        return Dotted(f"{self._name}.{name}", self._facts, self._stubs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        args = tuple(one._attrs if isinstance(one, Made) else one for one in args)
+        cls = self._stubs.lookup_class(self._name)
+        if cls is not None:
+            attrs = cls.construct(args, kwargs)
+            assert attrs is not None, f"the arguments don't fit {self._name}"
+            return Made(self._name, cls, attrs, self._facts)
+        signature = self._stubs.signature(self._name)
+        assert signature is not None, f"there is no signature of {self._name}"
+        return signature.apply(self._facts, args, kwargs, self._name)
+
+
+class Made:
+    """A module or another object, made of its arguments."""
+
+    def __init__(self, name: str, cls: Any, attrs: Any, facts: Facts) -> None:
+        self._name, self._cls, self._attrs, self._facts = name, cls, attrs, facts
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        found = self._cls.method(name)
+        if found is None:
+            return self._cls.attribute(name, self._attrs)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = found.apply(self._facts, args, kwargs, self._name, self._attrs)
+            is_other = name == "expand" and isinstance(given, dict)
+            return Made(self._name, self._cls, given, self._facts) if is_other else given
+
+        return call
+
+
+def tensor(text: str, dtype: str = "") -> Tensor:
+    """Return a tensor from its axes; any dtype is possible where none is given."""
+    return parse(text, dtypes.of(dtype) if dtype else dtypes.ANY)
+
+
+def told(value: Any) -> str:
+    """Return what a rule gives, in words."""
+    if isinstance(value, Tensor):
+        kind = "" if value.dtype == dtypes.ANY else f" {dtypes.describe(value.dtype)}"
+        marks = [mark for mark in ("inserted", "blank") if getattr(value, mark)]
+        marks += [f"over {' '.join(map(str, value.free))}"] if value.free else []
+        marks += ["and more"] if value.more else []
+        return f"({value.shape.text()}){kind}" + "".join(f" {mark}" for mark in marks)
+    if isinstance(value, Fields):
+        named = zip(value.names, value, strict=True)
+        return f"[{', '.join(f'{key} {told(one)}' for key, one in named)}]"
+    if isinstance(value, (tuple, list)):
+        return f"[{', '.join(map(told, value))}]"
+    if isinstance(value, Repeated):
+        return f"{value.count} times {told(value.element)}"
+    if isinstance(value, Packed):
+        return f"packed {told(value.data)}, {value.batch} of them"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {told(one)}' for key, one in value.items())}}}"
+    return str(value)
+
+
+def outcome(source: str, stubs: Table) -> str:
+    """Return what is said of a call, and what is learned of its names."""
+    facts = Facts()
+    free = [Free(Sym.fresh(name)) for name in "ijk"]
+    facts.atoms = {dim.bound: 1 for dim in free}  # to no size, before an index binds them
+    names = {letter: dims.name(letter) for letter in ascii_lowercase}
+    given = {
+        **names,
+        **{
+            name: Dotted(name, facts, stubs)
+            for name in ("torch", "einops", "einx", "functorch", "shapecheck", "lib")
+        },
+        "T": tensor,
+        "_": UNKNOWN,
+        "many": Repeated,
+        "new": Tensor(parse("b t").shape, inserted=True),
+        "Dim": lambda name: NAMED[name].dim,
+        **{dim.symbol.name.upper(): dim for dim in free},
+        "dtype": lambda name: DType(dtypes.of(name)),
+    }
+    try:
+        found = told(eval(source, given))
+    except Mismatch as error:
+        problem = error.problem
+        hints = f", hints {' '.join(problem.hints)}" if problem.hints else ""
+        about = ", ".join(
+            f"({one.text()})" if isinstance(one, Shape) else str(one) for one in problem.about
+        )
+        return f"{problem.headline}: {problem.reason} [{problem.code}]{hints}" + (
+            f", about {about}" if about else ""
+        )
+    atoms = facts.atoms.items() - {(dim.bound, 1) for dim in free}
+    learned = [
+        f"{dims.Size.of(atom)} is {size}"
+        for atom, size in facts.atoms.items()
+        if (atom, size) in atoms
+    ]
+    return "; ".join([found, *learned])
+
+
+def others(text: str) -> Iterator[str]:
+    """Yield the axes of other tensors in the place of one: more, fewer, others, unknown."""
+    axes = AXIS.findall(text)
+    yield "..."
+    yield f"z {text}".strip()
+    if axes:
+        yield " ".join(["...", *axes[1:]])
+        yield " ".join([*axes[:-1], "..."])
+        yield " ".join(axes[1:])
+        yield " ".join([*axes[:-1], "z"])
+        yield " ".join(["1", *axes[1:]])
+
+
+def patterns(text: str) -> Iterator[str]:
+    """Yield names or patterns in the place of one: others, and such as are a part short."""
+    words = text.split(" ")
+    yield "z"
+    if len(words) > 1:
+        yield " ".join(words[1:])
+        yield " ".join(words[:-1])
+        yield " ".join([words[0], *words])
+        yield " ".join([*words[:-1], "z"])
+
+
+def beside(source: str) -> Iterator[tuple[str, str]]:
+    """Yield calls beside a call, each behind what is another thing in it."""
+    bare = re.sub(r'"[^"]*"', lambda text: "~" * len(text[0]), source)
+    changes = [
+        *((match.span(1), [*others(match[1])]) for match in TENSOR.finditer(source)),
+        *((match.span(), ["_", "9", "-3"]) for match in NUMBER.finditer(bare)),
+        *(
+            (match.span(2), [*patterns(match[2])])
+            for match in TEXT.finditer(source)
+            if not match[1] and match[2] not in KINDS
+        ),
+        *((match.span(), ["_", "False"]) for match in re.finditer("True|None", bare)),
+        *((match.span(), ["_", "True"]) for match in re.finditer("False", bare)),
+    ]
+    for (start, stop), several in changes:
+        old = source[start:stop]
+        quote = '"' if source[start - 1 : start] == '"' else ""
+        for new in several:
+            if new != old:
+                about = f"{quote}{new}{quote} for {quote}{old}{quote}"
+                yield about, source[:start] + new + source[stop:]
+
+
+def written(calls: list[str], stubs: Table) -> str:
+    """Return a file's text: calls, and what is said of them and beside them."""
+    lines: list[str] = []
+    for call in calls:
+        lines += [call, f"    {outcome(call, stubs)}"]
+        lines += [f"    {about} -> {outcome(other, stubs)}" for about, other in beside(call)]
+    return "\n".join(lines) + "\n"
+
+
+def check(path: Path, stubs: Table, request: pytest.FixtureRequest) -> None:
+    """Compare what is said of the calls of a file with what stands there."""
+    text = path.read_text("utf-8")
+    found = written([one for one in text.splitlines() if one and one[0] != " "], stubs)
+    if request.config.getoption("--update"):
+        path.write_text(found, "utf-8")
+    assert found.splitlines() == path.read_text("utf-8").splitlines()
