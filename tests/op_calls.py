@@ -1,9 +1,9 @@
 """Calls of ops in files, and what is said of them and of the calls beside them.
 
 Calls are the lines that aren't indented: `T("b t 3")` is a tensor, with a dtype perhaps, and a
-letter a name. Below each stands what is said of it, and of the same call where a tensor has other
-axes, a name is another one, or a number is another one or unknown (`_`). `pytest --update` writes
-that anew.
+letter a name. Below each stands what is said of it, and what else is said of the same call where a
+tensor has other axes, a name is another one, or a number is another one or unknown (`_`).
+`pytest --update` writes that anew.
 """
 
 from __future__ import annotations
@@ -193,11 +193,20 @@ def beside(source: str) -> Iterator[tuple[str, str]]:
 
 
 def written(calls: list[str], stubs: Table) -> str:
-    """Return a file's text: calls, and what is said of them and beside them."""
+    """Return a file's text: calls, and what is said of them and, once each, of those beside them.
+
+    Where that is what is said of the call itself, only how many there are of them is told.
+    """
     lines: list[str] = []
     for call in calls:
-        lines += [call, f"    {outcome(call, stubs)}"]
-        lines += [f"    {about} -> {outcome(other, stubs)}" for about, other in beside(call)]
+        own = outcome(call, stubs)
+        lines += [call, f"    {own}"]
+        found: dict[str, list[str]] = {}
+        for about, other in beside(call):
+            found.setdefault(outcome(other, stubs), []).append(about)
+        same = found.pop(own, [])
+        lines += [f"    so are {len(same)} others"] if same else []
+        lines += [f"    {', '.join(abouts)} -> {said}" for said, abouts in found.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -113,6 +113,31 @@ def test_a_file_that_took_too_many_steps_gets_few(
     assert calls(lambda: annotate_files([path], Settings())) < MOST_CALLS
 
 
+def test_what_two_sizes_come_to_is_learned_once() -> None:
+    """The rows of a table meet what has one item for each: the axis of neither is told."""
+    text = f"""{HEAD}
+def estimated(block: torch.Tensor, wanted=False):
+    table = torch.arange(0.2, 10 + 0.001, 0.001).to(block)
+    rows = (- (torch.lgamma(1.0 / table) + torch.lgamma(3.0 / table))).exp()
+    rows = rows.repeat(block.shape[0], 1)
+    below = block < 0
+    above = block > 0
+    many = below.sum(dim=(-1, -2), dtype=torch.float32)
+    others = above.sum(dim=(-1, -2), dtype=torch.float32)
+    left = torch.sqrt((block * below).pow(2).sum(dim=(-1, -2)) / (many))
+    right = torch.sqrt((block * above).pow(2).sum(dim=(-1, -2)) / (others))
+    ratio = left / right
+    mean = block.abs().mean(dim=(-1, -2)).pow(2) / block.pow(2).mean(dim=(-1, -2))
+    norm = (mean * (ratio.pow(3) + 1) * (ratio + 1)) / (ratio.pow(2) + 1).pow(2)
+    at = (rows - norm).abs().argmin(dim=-1)
+
+def features(block: torch.Tensor) -> torch.Tensor:
+    at, left, right = estimated(block)
+    return torch.stack(found, dim=-1)
+"""
+    assert calls(lambda: said(text)) < MOST_CALLS
+
+
 def test_a_dimension_has_so_many_operators() -> None:
     """More are refused where they stand, at the same one in every process."""
     assert str(spec.parse("+".join("a" * 65))) == "+".join("a" * 65)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import torch
 from conformance import modules, samples
 from conformance.reasons import OTHER_DTYPE, not_about_shapes
 from conformance.samples import REFUSED, Call, Refusal
@@ -32,7 +31,8 @@ class Verdict:
     sizes, `skipped` those that torch itself can't run here. `refused` and `accepted` count torch's
     erroneous inputs that are about shapes, `other` those that aren't. `large` counts calls on sizes
     a thousand times as large that agree with what torch's fake tensors say, `too_large` those that
-    these can't run. `kinds` counts the calls with elements of other dtypes, and of several, that agree.
+    these can't run. `kinds` counts the calls with elements of other dtypes, or of several, that
+    agree.
     """
 
     title: str

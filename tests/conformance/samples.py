@@ -98,7 +98,7 @@ def calls(op: Any, limit: int | None = None, kind: torch.dtype | None = None) ->
 
 
 def mixed(op: Any) -> Iterator[Call]:
-    """Yield the calls that torch takes of an op with an operand of another dtype than the others'."""
+    """Yield the calls that torch takes of an op with one operand of another dtype."""
     for call in calls(op, _FEW):
         whole = (tuple(call.args), dict(call.kwargs))
         places = list(_places(whole)) if call.form == "function" else []

@@ -434,10 +434,10 @@ def _taken(called: Function, node: ast.Call, is_bound: bool, seen: Seen) -> Iter
     """Yield the names that a call gives a function of the program which takes tensors there."""
     shown = shown_alone(called)
     declared = declarations.declaration(called).params[is_bound:]
-    for takes, argument in zip(declared, node.args, strict=False):
-        if takes.kind != "positional":
+    for param, argument in zip(declared, node.args, strict=False):
+        if param.kind != "positional":
             return
-        if isinstance(takes.declared, TensorDecl) or takes.name in shown:
+        if isinstance(param.declared, TensorDecl) or param.name in shown:
             yield from _origin(argument, seen)
 
 

@@ -105,7 +105,7 @@ def _evaluated(frame: Frame, node: ast.expr) -> Value:
 def takes(
     table: Table, method: str, given: Sequence[ast.expr], evaluate: Callable[[ast.expr], Value]
 ) -> bool:
-    """Whether a tensor's method may be called so: no tensors where ints are taken, or ints there."""
+    """Whether a tensor's method may be called so: with no tensor for an int, nor an int for one."""
     signature = table.signature(f"torch.Tensor.{method}")
     if signature is None:
         return True
