@@ -16,11 +16,23 @@ from shapecheck.analysis.interpreter.kinds import attribute, held_by, kind_of, m
 from shapecheck.analysis.interpreter.shown_by_use import receiver_of
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
 from shapecheck.analysis.program.syntax import name_of
-from shapecheck.analysis.values.model import Argument, Arguments, Bound, Super
+from shapecheck.analysis.values.model import (
+    Argument,
+    Arguments,
+    Bound,
+    DictContent,
+    ListContent,
+    Ref,
+    Super,
+)
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
 
 _NOTHING_NAMED: Final[Mapping[str, Value]] = MappingProxyType({})
+
+
+_CHANGING: Final = frozenset(("list", "dict", "set"))
+"""What methods change; layers in a list of layers stay what they are."""
 
 
 def follows(name: str) -> bool:
@@ -113,8 +125,10 @@ def invoke(frame: Frame, target: Value, arguments: Arguments, node: ast.Call, la
         if handler is not None:
             return handler(frame, arguments.spread)
     let_go(frame, arguments)
-    if isinstance(target, Bound) and target.function is None:
-        escaping.let_go(frame, [target.receiver])
+    if given is None and isinstance(target, Bound) and isinstance(target.receiver, Ref):
+        held = held_by(frame, target.receiver)
+        if isinstance(held, (ListContent, DictContent)) and held.kind in _CHANGING:
+            frame.state.put(target.receiver, None)  # `found.append(*more)`
     return UNKNOWN
 
 
