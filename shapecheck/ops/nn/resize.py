@@ -175,9 +175,12 @@ def channel_shuffle(call: Call, input: Value, groups: Value, **rest: Value) -> V
     """Judge a shuffle of the channels among groups; the shape stays."""
     tensor = as_tensor(input)
     shape = call.facts.shape(tensor.shape)
-    channels = shape.at(1)
+    channels, count = shape.at(1), as_length(groups)
+    headline = f"can't shuffle the channels of {shape}"
+    if isinstance(count, int) and count < 1:
+        raise mismatch(f"there are {count} groups, at least 1 is expected", headline)
     if channels is not None:
-        _divided(call, channels, as_length(groups), 1, f"can't shuffle the channels of {shape}")
+        _divided(call, channels, count, 1, headline)
     return tensor
 
 
