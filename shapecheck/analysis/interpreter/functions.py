@@ -232,9 +232,9 @@ def _closer(
     """Return what a result's annotation says, with what a look into the function adds to it."""
     # decisions.md, "An annotated function is looked into where a call is particular"
     particular = _is_particular(frame, values.values()) or _says_less(function, values)
-    supposed = _supposed(frame, function, values, matcher)
     if frame.budget.spare is not None and particular:
         errors = frame.errors
+        supposed = _supposed(frame, function, values, matcher)
         if supposed is values:
             found = look_into(frame, function, values, node, matcher, apart=True)
         else:
@@ -252,6 +252,7 @@ def _closer(
         frame.program.memory.limited()
         return promised
     outer = frame.fork()
+    supposed = _supposed(frame, function, values, matcher)
     found = frame.hush(look_into, function, supposed, node, matcher, apart)
     if apart:
         found = _resolved(frame, found)

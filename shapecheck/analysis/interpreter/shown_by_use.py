@@ -90,16 +90,12 @@ def receiver_of(frame: Frame, node: ast.Attribute, given: Sequence[ast.expr]) ->
         return UNKNOWN
     if _is_instance(frame, node.value):
         return UNKNOWN
-    if not takes(frame.program.table, node.attr, given, partial(frame.hush, _evaluated)):
+    if not takes(frame.program.table, node.attr, given, partial(frame.hush, Frame.eval)):
         return UNKNOWN
     if name_of(node.value) is None:
         return Tensor.unknown()
     name = _own(frame, node.value)
     return UNKNOWN if name is None else _taken(frame, name, node.value)
-
-
-def _evaluated(frame: Frame, node: ast.expr) -> Value:
-    return frame.eval(node)
 
 
 def takes(
@@ -125,7 +121,7 @@ def _is_instance(frame: Frame, node: ast.expr) -> bool:
     """Whether a variable, or an attribute of one, holds an instance of a class of the program."""
     if not isinstance(node, (ast.Name, ast.Attribute)):
         return False
-    held = frame.hush(lambda quiet: quiet.eval(node))
+    held = frame.hush(Frame.eval, node)
     return any(frame.state.instance_of(option) is not None for option in options(held))
 
 

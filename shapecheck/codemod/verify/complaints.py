@@ -239,7 +239,7 @@ class Verifier:
             by_line = {node.lineno: (name, nth) for node, name, nth in defs(syntax(source).tree)}
             by_line[0] = "", 0
             only = [n for n, key in by_line.items() if known is None or known.get(key, 0) is None]
-            kept = {n: None if known is None else known.get(key) for n, key in by_line.items()}
+            kept = {line: known.get(key) for line, key in by_line.items()} if known else {}
             steps = {line: part.steps for line, part in kept.items() if part is not None}
             is_brief = path in self._brief
             for part in check_parts(source, host, self._options, only, steps, is_brief):
