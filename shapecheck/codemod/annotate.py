@@ -355,18 +355,25 @@ class _Tree:
         """Take back, for good, what is inferred of functions that goes wrong and then wouldn't.
 
         Return whose annotations it was. A bug in a function shows in what is inferred of it: a key
-        that isn't transposed has the axes that the product needs.
+        that isn't transposed has the axes that the product needs. Where it isn't that, what is
+        inferred of those that the function calls hides it.
         """
         if self.settings.despite_complaints:
             return set()
         lost: set[Name] = set()
+        texts = {path: draft.text for path, draft in drafts.items()}
         for complaint, functions in self._hidden(drafts):
-            taken = [
-                (path, one)
+            places = [
+                (path, slot)
                 for path, mine in self.found.items()
-                for slot, one in mine.items()
-                if one.origin == "static" and (str(path), slot.function) in functions
+                for slot in mine
+                if (str(path), slot.function) in functions
             ]
+            if not self._inferred(places):
+                places = Blame(self.files, texts, self.found, (), self.plain.options).hiding(
+                    complaint
+                )
+            taken = self._inferred(places)
             self.doubts.add(complaint, taken, None)
             for path, one in taken:
                 self.found[path].pop(one.slot)
@@ -374,6 +381,11 @@ class _Tree:
                 lost.add((str(path), one.slot.function))
         drafts |= self._drafts({Path(file) for file, _ in lost})
         return lost
+
+    def _inferred(self, places: Iterable[Place]) -> list[tuple[Path, Proposal]]:
+        """Return what is proposed at some places, as far as it is inferred."""
+        proposed = ((path, self.found[path][slot]) for path, slot in places)
+        return [(path, one) for path, one in proposed if one.origin == "static"]
 
     def _hidden(
         self, drafts: dict[Path, Draft]

@@ -27,11 +27,20 @@ def _head(base: ast.expr) -> ast.expr:
     return base.value if isinstance(base, ast.Subscript) else base
 
 
+_MOST_ANCESTORS: Final = 64
+"""Of a class that has more the others are in the dark."""
+_BEYOND: Final = "..."
+"""Stands for ancestors in the dark, as the name of one that no library has."""
+
+
 def ancestry(cls: Class) -> Iterator[Class | str]:
     """Yield a class and its ancestors, left to right; those of libraries by dotted name."""
     seen: set[object] = set()
     waiting: list[Value] = [cls]
     while waiting:
+        if len(seen) == _MOST_ANCESTORS:
+            yield _BEYOND
+            return
         match waiting.pop(0):
             case Class(node=node) as current if node not in seen:
                 seen.add(node)
@@ -54,6 +63,16 @@ def library_ancestry(cls: Class) -> Iterator[str]:
     for parent in ancestry(cls):
         if isinstance(parent, str):
             yield parent
+
+
+def is_open(cls: Class) -> bool:
+    """Whether a class may have other ancestors than those known, behind a base that isn't."""
+    return any(
+        parent == _BEYOND
+        or isinstance(parent, Class)
+        and not all(isinstance(base, (Class, Dotted)) for base in bases(parent))
+        for parent in ancestry(cls)
+    )
 
 
 SEQUENTIAL: Final = "torch.nn.Sequential"

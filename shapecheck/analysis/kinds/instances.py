@@ -11,13 +11,13 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.classes import (
-    bases,
     find_member,
     find_method,
     find_setter,
     instance_fields,
     is_dataclass,
     is_module,
+    is_open,
     is_tensor_dict,
     library_ancestry,
     members,
@@ -96,7 +96,7 @@ class InstanceKind(Kind[Instance]):
         if held.path is not None or find_method(held.cls, "__getattr__") is not None:
             return None
         known = _is_below(held.cls, _NAMED_BY_US)
-        if _is_open(held.cls) or not known or name in _MODULE_NAMES:
+        if is_open(held.cls) or not known or name in _MODULE_NAMES:
             return None
         return None if registry.method(held, name) is not None else False
 
@@ -254,7 +254,7 @@ def _through(
 def _unless_below(held: Instance) -> bool | None:
     """Return what `isinstance` says of a class that isn't among the ancestors that are known."""
     # Of a symbolic one, `self`, an instance of a subclass may be passed.
-    return None if held.path is not None or _is_open(held.cls) else False
+    return None if held.path is not None or is_open(held.cls) else False
 
 
 def _is_plainly_true(cls: Class) -> bool:
@@ -271,13 +271,6 @@ _PLAINLY_TRUE: Final = _NAMED_BY_US | {"builtins.object"}
 def _is_below(cls: Class, libraries: frozenset[str]) -> bool:
     """Whether a class has no ancestors of libraries but these."""
     return libraries.issuperset(library_ancestry(cls))
-
-
-def _is_open(cls: Class) -> bool:
-    """Whether a class may have other ancestors than those known, behind a base that isn't."""
-    return not all(
-        isinstance(base, (Class, Dotted)) for parent in own_ancestry(cls) for base in bases(parent)
-    )
 
 
 def _is_field(node: ast.stmt) -> bool:

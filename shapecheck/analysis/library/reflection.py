@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 
 from shapecheck import dtypes
-from shapecheck.analysis.annotations.classes import ancestry, bases, own_ancestry
+from shapecheck.analysis.annotations.classes import ancestry, is_open
 from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.dict_contents import content_of_dict
 from shapecheck.analysis.interpreter.frame import Frame
@@ -153,5 +153,4 @@ def _is_below(cls: Value, other: Value) -> bool | None:
         return True
     if isinstance(other, Dotted) and other.name in above:
         return True
-    is_whole = all(isinstance(b, (Class, Dotted)) for one in own_ancestry(cls) for b in bases(one))
-    return False if isinstance(other, Class) and is_whole else None
+    return False if isinstance(other, Class) and not is_open(cls) else None

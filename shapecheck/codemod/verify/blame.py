@@ -18,7 +18,7 @@ from shapecheck.analysis.study.study import defs
 from shapecheck.codemod.project.files import PythonFile
 from shapecheck.codemod.project.project import Project, ProjectHost, module_of
 from shapecheck.codemod.propose.proposals import Proposed, is_loose
-from shapecheck.codemod.verify.complaints import Complaint, complaints_of, new
+from shapecheck.codemod.verify.complaints import Complaint, complaints_of, moving, new
 from shapecheck.codemod.write.edit import Slot
 
 Place = tuple[Path, Slot]
@@ -81,7 +81,7 @@ class Blame:
         for scope in dict.fromkeys(self._scope(one) for one in complaints):
             while (trial := self._tried(path, scope)).complaints:
                 complaint = trial.complaints[0]
-                chosen = self._needed(scope, trial, complaint)
+                chosen = self._wrong(scope, trial, complaint)
                 if not chosen:
                     break
                 self._gone += chosen
@@ -93,7 +93,25 @@ class Blame:
         trial = self._tried(complaint.path, self._scope(complaint))
         return [suspect.place for suspect in self._suspects(complaint, trial)]
 
-    def _needed(self, scope: frozenset[int], trial: _Trial, complaint: Complaint) -> list[Place]:
+    def hiding(self, complaint: Complaint) -> list[Place]:
+        """Return annotations without which a complaint about the files as they were is back.
+
+        As few as can be, and none where that doesn't help. It counts only where `old` is empty.
+        """
+        self._gone = []
+        path = complaint.path
+        text = self._files[path].text
+        moved = moving(text, self._texts.get(path, text))
+        complaint = complaint.moved(moved(complaint.line), map(moved, complaint.through))
+        scope = self._scope(complaint)
+
+        def is_back(places: Sequence[Place]) -> bool:
+            tried = self._tried(path, scope, places)
+            return any(one.place == complaint.place for one in tried.complaints)
+
+        return self._needed(self._suspects(complaint, self._tried(path, scope)), is_back)
+
+    def _wrong(self, scope: frozenset[int], trial: _Trial, complaint: Complaint) -> list[Place]:
         """Return those without which a complaint is gone, as few as can be; none if none help."""
         suspects = self._suspects(complaint, trial)
         count = Counter(one.place for one in trial.complaints)[complaint.place]
@@ -102,6 +120,12 @@ class Blame:
             tried = self._tried(complaint.path, scope, places)
             return Counter(one.place for one in tried.complaints)[complaint.place] < count
 
+        return self._needed(suspects, helps)
+
+    def _needed(
+        self, suspects: Sequence[_Suspect], helps: Callable[[Sequence[Place]], bool]
+    ) -> list[Place]:
+        """Return as few suspects as can be without which it is better; none if none help."""
         chosen: list[Place] = []
         left = [suspect.place for suspect in suspects]
         while not chosen or not helps(chosen):

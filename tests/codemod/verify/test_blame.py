@@ -187,6 +187,25 @@ def test_what_goes_wrong_without_annotations_is_not_hidden_by_them(tmp_path: Pat
     assert not slots & {"model.Product.forward.key", "model.Heads.forward.key"}
 
 
+LOOPED = (
+    "def with_loops(edges, count):\n    loops = torch.arange(count).repeat(2, 1)\n"
+    "    return torch.cat((edges, loops), dim=1)\n"
+    "def summed(x, edges):\n    looped = with_loops(edges, x.size(0))\n"
+    "    return torch.zeros_like(x).index_add(0, {}[0], x[looped[0]])\n"
+    "def ones(n):\n    return torch.ones(n, 3)\n"
+)
+
+
+def test_what_goes_wrong_is_not_hidden_by_what_is_inferred_of_a_called_function(
+    tmp_path: Path,
+) -> None:
+    """`Shaped` doesn't say that what is catenated with integers can't be a mask."""
+    slots, _ = kept(tmp_path, model=LOOPED.format("edges"))
+    assert slots == {"model.with_loops.edges", "model.ones.return"}
+    slots, _ = kept(tmp_path, model=LOOPED.format("looped"))
+    assert {"model.with_loops.return", "model.summed.x"} <= slots
+
+
 def test_what_is_hidden_by_annotations_that_stay_is_told(tmp_path: Path) -> None:
     path = tmp_path / "model.py"
     path.write_text("def last(x):\n    return x.sum(2)\n")
