@@ -590,6 +590,8 @@ class Facts:
         assert isinstance(run, Run)
         origin = run.symbol.origin
         if axis == at == 0 and behind and isinstance(origin, Untold) and not origin.symbols:
+            if behind == 1 and _is_nameless(items[-1]):
+                return None  # that may be the first as well: sorting goes along the last one
             return self._counted(run.symbol)  # in a result there may be nothing in front of others
         inside = axis - at + 1 if axis >= 0 else -axis - behind
         if run.symbol in self.runs or (behind if axis >= 0 else at):
@@ -803,6 +805,11 @@ def _measured(symbol: Sym) -> Sym | None:
 def _may_differ(size: Size, symbol: Sym, value: DimExpr, other: int) -> bool:
     """Whether a size isn't this number where a symbol in it has this value."""
     return dims.substitute(size, {symbol: size_of(value)}) != other
+
+
+def _is_nameless(item: Item) -> bool:
+    """Whether nothing is known of an axis but that there is one."""
+    return isinstance(item, Size) and not any(symbol.has_name for symbol in item.symbols())
 
 
 def _batch_of(tensor: Untold, counts_items: bool = False) -> Size:

@@ -69,8 +69,10 @@ def is_open(cls: Class) -> bool:
     """Whether a class may have other ancestors than those known, behind a base that isn't."""
     return any(
         parent == _BEYOND
-        or isinstance(parent, Class)
-        and not all(isinstance(base, (Class, Dotted)) for base in bases(parent))
+        or (
+            isinstance(parent, Class)
+            and not all(isinstance(base, (Class, Dotted)) for base in bases(parent))
+        )
         for parent in ancestry(cls)
     )
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Final
 
 from shapecheck.analysis.annotations import declarations
-from shapecheck.analysis.annotations.classes import defaults, find_method, is_module
+from shapecheck.analysis.annotations.classes import defaults, find_method
 from shapecheck.analysis.annotations.construction import (
     assigned,
     begun_at_zero,
@@ -27,6 +26,7 @@ from shapecheck.analysis.interpreter.chosen_alike import made_by
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.summaries import view
 from shapecheck.analysis.kinds.construct import tell
+from shapecheck.analysis.kinds.instances import is_changing, is_waiting
 from shapecheck.analysis.program.declared import (
     AnyDecl,
     Declared,
@@ -39,7 +39,6 @@ from shapecheck.analysis.program.syntax import elements, is_def
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
     Instance,
-    OneOf,
     OpInstance,
     Path,
     Ref,
@@ -50,7 +49,6 @@ from shapecheck.analysis.values.state import State
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
-from shapecheck.shapes import Tensor
 
 
 def instance(
@@ -346,39 +344,16 @@ def forget_changing(state: State) -> None:
     for a number of a derived class.
     """
     for ref, content in [*state.heap.items()]:
+        if is_waiting(content):
+            state.put(ref, None)  # wherever it lies: `{"hits": []}`
         if not isinstance(content, Instance):
             continue
-        set_later, altered = assigned(content.cls)
+        changing = assigned(content.cls)
         zeros = {name for name, value in content.attrs.items() if type(value) is int and not value}
         waiting = zeros & begun_at_zero(content.cls) if zeros else zeros
         attrs = {
             name: value
             for name, value in content.attrs.items()
-            if (name not in set_later or _is_layer(state, value))
-            and (name not in altered or isinstance(value, Tensor))  # which keeps its shape
-            and name not in waiting
-            and not _is_placeholder(state, value)
+            if name not in waiting and not is_changing(state, changing, name, value)
         }
         state.put(ref, replace(content, attrs=attrs, whole=False))
-
-
-def _is_layer(state: State, value: Value) -> bool:
-    """Whether a value is a layer, and no loss: another loss may leave the batch as it is."""
-    if isinstance(value, OpInstance) and "reduction" in value.attrs:
-        return False
-    content = state.instance_of(value)
-    return isinstance(value, OpInstance) or (content is not None and is_module(content.cls))
-
-
-def _is_placeholder(state: State, value: Value) -> bool:
-    """Whether an attribute begins empty, `[]` or `torch.tensor([])`, for others to fill."""
-    match value:
-        case Tensor(shape=shape):
-            return 0 in shape.dims
-        case (tuple() as parts) | OneOf(options=parts):
-            return any(_is_placeholder(state, part) for part in parts)
-    content = state.container_of(value)
-    return content is not None and content.kind in _FILLED and not content.items
-
-
-_FILLED: Final = frozenset(("list", "dict", "set"))

@@ -129,7 +129,9 @@ def _unpack(frame: Frame, targets: Sequence[ast.expr], value: Value, source: ast
         element = iterate(frame, value)[1]
         for at, target in enumerate(targets):
             rest = at == star
-            made = frame.state.new(ListContent(None, element)) if rest else another(frame, element)
+            made = (
+                frame.state.new(ListContent(None, element)) if rest else _row(frame, value, element)
+            )
             store(frame, target, made, source)
         return
     if star is not None and len(items) >= len(targets) - 1:
@@ -145,6 +147,28 @@ def _unpack(frame: Frame, targets: Sequence[ast.expr], value: Value, source: ast
         items = (UNKNOWN,) * len(targets)
     for target, item in zip(targets, items, strict=True):
         store(frame, target, item, source)
+
+
+def _row(frame: Frame, value: Value, element: Value) -> Value:
+    """Return an item of what is unpacked, of a tensor perhaps of another shape than the next.
+
+    Many a parameter that is said to be a tensor is given several of them. Where it isn't even known
+    how many axes the rows have, nothing tells that they are of one shape.
+    """
+    made = another(frame, element)
+    if not isinstance(value, Tensor) or not isinstance(made, Tensor):
+        return made
+    items = frame.state.facts.items(made.shape.dims)
+    return made.with_shape(
+        Shape(
+            tuple(
+                Run(item.symbol.again())
+                if isinstance(item, Run) and item.symbol.stretches
+                else item
+                for item in items
+            )
+        )
+    )
 
 
 def _star(targets: Sequence[ast.expr]) -> int | None:

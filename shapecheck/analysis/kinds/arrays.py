@@ -13,6 +13,7 @@ from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, as_l
 from shapecheck.analysis.interpreter.op_calls import Site, apply, write_into
 from shapecheck.analysis.interpreter.registry import MethodCall
 from shapecheck.analysis.interpreter.size_labels import name_sizes
+from shapecheck.analysis.interpreter.truth import ITERABLE
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.program.syntax import owner_of
 from shapecheck.analysis.values.model import Array, Bound, array_of
@@ -32,6 +33,10 @@ class ArrayKind(Kind[Array]):
 
     def is_callable(self, frame: Frame, held: Array) -> bool | None:
         return False
+
+    def types(self, frame: Frame, held: Array) -> frozenset[str] | None:
+        # One of no axes may be a number, which is a float of Python's as well.
+        return ITERABLE if frame.state.facts.shape(held.tensor.shape).rank else None
 
     def is_a(self, frame: Frame, held: Array, cls: str) -> bool | None:
         if cls == _OWNER:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Final
 
@@ -24,6 +25,7 @@ from shapecheck.analysis.annotations.classes import (
     own_ancestry,
 )
 from shapecheck.analysis.annotations.construction import (
+    assigned,
     fields,
     hook,
     is_named_tuple,
@@ -55,7 +57,10 @@ from shapecheck.analysis.values.model import (
     Arguments,
     Attributes,
     Bound,
+    DictContent,
     Instance,
+    ListContent,
+    OneOf,
     OpInstance,
     Partial,
     Path,
@@ -64,9 +69,11 @@ from shapecheck.analysis.values.model import (
     with_default,
 )
 from shapecheck.analysis.values.paths import one_of
+from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN, Scalar
 from shapecheck.ops.call import as_size, is_whole
+from shapecheck.shapes import Tensor
 
 _HERE: Final = ast.Constant(None)
 
@@ -397,7 +404,54 @@ def _field(
             return value
     if name in content.attrs or (content.path is not None and _begins_at_zero(statement)):
         return UNKNOWN  # 0 stands where a class derived from this one has its number
-    return _bound(owner, functions.assigned(frame, home, statement))
+    value = _bound(owner, functions.assigned(frame, home, statement))
+    changing = None if content.path is None else assigned(content.cls)
+    if changing is not None and is_changing(frame.state, changing, name, value):
+        return UNKNOWN
+    return value
+
+
+def is_changing(
+    state: State, changing: tuple[AbstractSet[str], AbstractSet[str]], name: str, value: Value
+) -> bool:
+    """Whether an attribute that has a value at first has others later.
+
+    `changing`: which attributes methods assign, and those whose content they change. A tensor of
+    which the content changes keeps its shape.
+    """
+    stored, altered = changing
+    return (
+        (name in stored and not _is_layer(state, value))
+        or (name in altered and not isinstance(value, Tensor))
+        or _is_placeholder(state, value)
+    )
+
+
+def _is_layer(state: State, value: Value) -> bool:
+    """Whether a value is a layer, and no loss: another loss may leave the batch as it is."""
+    if isinstance(value, OpInstance) and "reduction" in value.attrs:
+        return False
+    content = state.instance_of(value)
+    return isinstance(value, OpInstance) or (content is not None and is_module(content.cls))
+
+
+def _is_placeholder(state: State, value: Value) -> bool:
+    """Whether an attribute begins empty, `[]` or `torch.tensor([])`, for others to fill."""
+    match value:
+        case Tensor(shape=shape):
+            return 0 in shape.dims
+        case (tuple() as parts) | OneOf(options=parts):
+            return any(_is_placeholder(state, part) for part in parts)
+    return is_waiting(state.content(value))
+
+
+def is_waiting(content: object) -> bool:
+    """Whether something is an empty list, dict or set, for others to fill."""
+    is_container = isinstance(content, (ListContent, DictContent))
+    return is_container and content.kind in _FILLED and not content.items
+
+
+_FILLED: Final = frozenset(("list", "dict", "set"))
 
 
 def _begins_at_zero(statement: ast.stmt) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -23,6 +24,7 @@ from shapecheck.analysis.interpreter.kinds import (
 from shapecheck.analysis.interpreter.op_calls import Site, apply, write_into
 from shapecheck.analysis.interpreter.registry import MethodCall, method
 from shapecheck.analysis.interpreter.size_labels import name_sizes
+from shapecheck.analysis.interpreter.truth import ITERABLE
 from shapecheck.analysis.kinds.constants import another_item
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.program.syntax import owner_of
@@ -87,6 +89,9 @@ def _index(value: Value) -> Value:
     return value
 
 
+_TYPES: Final = ITERABLE | {"Hashable"}
+
+
 class TensorKind(Kind[Tensor]):
     """A tensor."""
 
@@ -96,7 +101,7 @@ class TensorKind(Kind[Tensor]):
         return False
 
     def types(self, frame: Frame, held: Tensor) -> frozenset[str] | None:
-        return frozenset(("Hashable", "Iterable"))
+        return _TYPES
 
     def is_a(self, frame: Frame, held: Tensor, cls: str) -> bool | None:
         return True if cls in ("torch.Tensor", "torch._tensor.Tensor") else None
