@@ -21,7 +21,7 @@ from shapecheck import dims, dtypes
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN, DType, Repeated
 from shapecheck.ops.call import Fields, Packed
-from shapecheck.shapes import Facts, Free, Mismatch, Shape, Tensor
+from shapecheck.shapes import Facts, Free, Mismatch, Run, Shape, Tensor
 from shapecheck.signatures import Table
 
 TENSOR = re.compile(r'T\("([^"]*)"')
@@ -78,9 +78,14 @@ class Made:
         return call
 
 
+BARE = "?"
+"""The axes of a parameter without annotation."""
+
+
 def tensor(text: str, dtype: str = "") -> Tensor:
     """Return a tensor from its axes; any dtype is possible where none is given."""
-    return parse(text, dtypes.of(dtype) if dtype else dtypes.ANY)
+    kind = dtypes.of(dtype) if dtype else dtypes.ANY
+    return Tensor(Shape((Run(Sym.untold("x")),)), kind) if text == BARE else parse(text, kind)
 
 
 def told(value: Any) -> str:
@@ -115,7 +120,7 @@ def outcome(source: str, stubs: Table) -> str:
         **names,
         **{
             name: Dotted(name, facts, stubs)
-            for name in ("torch", "einops", "einx", "functorch", "shapecheck", "lib")
+            for name in "torch einops einx fancy_einsum functorch shapecheck lib".split()
         },
         "T": tensor,
         "_": UNKNOWN,
@@ -142,7 +147,8 @@ def outcome(source: str, stubs: Table) -> str:
         for atom, size in facts.atoms.items()
         if (atom, size) in atoms
     ]
-    return "; ".join([found, *learned])
+    rows = [f"{Run(row)} is ({Shape(facts.items(it)).text()})" for row, it in facts.runs.items()]
+    return "; ".join([found, *learned, *rows])
 
 
 def others(text: str) -> Iterator[str]:
@@ -210,10 +216,20 @@ def written(calls: list[str], stubs: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
+def with_bare(call: str) -> Iterator[str]:
+    """Yield a call with each of its tensors in turn as a parameter without annotation."""
+    for match in TENSOR.finditer(call):
+        yield call[: match.start(1)] + BARE + call[match.end(1) :]
+
+
+def calls_of(path: Path) -> list[str]:
+    """Return the calls of a file."""
+    return [one for one in path.read_text("utf-8").splitlines() if one and one[0] != " "]
+
+
 def check(path: Path, stubs: Table, request: pytest.FixtureRequest) -> None:
     """Compare what is said of the calls of a file with what stands there."""
-    text = path.read_text("utf-8")
-    found = written([one for one in text.splitlines() if one and one[0] != " "], stubs)
+    found = written(calls_of(path), stubs)
     if request.config.getoption("--update"):
         path.write_text(found, "utf-8")
     assert found.splitlines() == path.read_text("utf-8").splitlines()
