@@ -1,7 +1,7 @@
 """Calls of ops in files, and what is said of them and of the calls beside them.
 
-Calls are the lines that aren't indented: `T("b t 3")` is a tensor, with a dtype perhaps, and a
-letter a name. Below each stands what is said of it, and what else is said of the same call where a
+Calls are the lines that aren't indented: `T("b t 3")` is a tensor, with a dtype perhaps, a letter
+a name, `some` a size of which nothing is known, and `mine` one of the program's own. Below each stands what is said of it, and what else is said of the same call where a
 tensor has other axes, a name is another one, or a number is another one or unknown (`_`).
 `pytest --update` writes that anew.
 """
@@ -125,6 +125,8 @@ def outcome(source: str, stubs: Table) -> str:
         "T": tensor,
         "_": UNKNOWN,
         "many": Repeated,
+        "some": dims.unknown("some"),
+        "mine": dims.own("mine"),
         "new": Tensor(parse("b t").shape, inserted=True),
         "Dim": lambda name: NAMED[name].dim,
         **{dim.symbol.name.upper(): dim for dim in free},
@@ -198,15 +200,18 @@ def beside(source: str) -> Iterator[tuple[str, str]]:
                 yield about, source[:start] + new + source[stop:]
 
 
-def written(calls: list[str], stubs: Table) -> str:
+def written(calls: list[str], stubs: Table, alone: bool) -> str:
     """Return a file's text: calls, and what is said of them and, once each, of those beside them.
 
-    Where that is what is said of the call itself, only how many there are of them is told.
+    Where that is what is said of the call itself, only how many there are of them is told. `alone`:
+    nothing is said of others.
     """
     lines: list[str] = []
     for call in calls:
         own = outcome(call, stubs)
         lines += [call, f"    {own}"]
+        if alone:
+            continue
         found: dict[str, list[str]] = {}
         for about, other in beside(call):
             found.setdefault(outcome(other, stubs), []).append(about)
@@ -227,9 +232,9 @@ def calls_of(path: Path) -> list[str]:
     return [one for one in path.read_text("utf-8").splitlines() if one and one[0] != " "]
 
 
-def check(path: Path, stubs: Table, request: pytest.FixtureRequest) -> None:
+def check(path: Path, stubs: Table, request: pytest.FixtureRequest, alone: bool = False) -> None:
     """Compare what is said of the calls of a file with what stands there."""
-    found = written(calls_of(path), stubs)
+    found = written(calls_of(path), stubs, alone)
     if request.config.getoption("--update"):
         path.write_text(found, "utf-8")
     assert found.splitlines() == path.read_text("utf-8").splitlines()

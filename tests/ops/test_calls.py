@@ -22,6 +22,11 @@ def test_calls(path: Path, request: pytest.FixtureRequest) -> None:
     op_calls.check(path, table(), request)
 
 
+def test_calls_alone(request: pytest.FixtureRequest) -> None:
+    """Of a case each that a rule distinguishes, which those beside them don't come to."""
+    op_calls.check(FOLDER.with_name("alone.txt"), table(), request, alone=True)
+
+
 def test_what_is_learned_of_bare_parameters(request: pytest.FixtureRequest) -> None:
     """Of each tensor of a call in turn; once for each thing that is learned by an op."""
     said: dict[tuple[str, str], str] = {}
