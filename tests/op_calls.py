@@ -1,15 +1,16 @@
 """Calls of ops in files, and what is said of them and of the calls beside them.
 
 Calls are the lines that aren't indented: `T("b t 3")` is a tensor, with a dtype perhaps, a letter
-a name, `some` a size of which nothing is known, and `mine` one of the program's own. Below each stands what is said of it, and what else is said of the same call where a
-tensor has other axes, a name is another one, or a number is another one or unknown (`_`).
-`pytest --update` writes that anew.
+a name, `some` a size of which nothing is known, and `mine` one of the program's own. Below each
+stands what is said of it, and what else is said of the same call where a tensor has other axes, a
+name is another one, or a number is another one or unknown (`_`). `pytest --update` writes that
+anew.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -78,14 +79,17 @@ class Made:
         return call
 
 
-BARE = "?"
-"""The axes of a parameter without annotation."""
+BARE: Mapping[str, Callable[[], Sym]] = {
+    "?": lambda: Sym.untold("x"),
+    "~": lambda: Sym.suppose("..."),
+}
+"""The axes of a parameter without annotation, and of one that is studied."""
 
 
 def tensor(text: str, dtype: str = "") -> Tensor:
     """Return a tensor from its axes; any dtype is possible where none is given."""
     kind = dtypes.of(dtype) if dtype else dtypes.ANY
-    return Tensor(Shape((Run(Sym.untold("x")),)), kind) if text == BARE else parse(text, kind)
+    return Tensor(Shape((Run(BARE[text]()),)), kind) if text in BARE else parse(text, kind)
 
 
 def told(value: Any) -> str:
@@ -222,9 +226,10 @@ def written(calls: list[str], stubs: Table, alone: bool) -> str:
 
 
 def with_bare(call: str) -> Iterator[str]:
-    """Yield a call with each of its tensors in turn as a parameter without annotation."""
+    """Yield a call with each of its tensors in turn as a bare parameter."""
     for match in TENSOR.finditer(call):
-        yield call[: match.start(1)] + BARE + call[match.end(1) :]
+        for bare in BARE:
+            yield call[: match.start(1)] + bare + call[match.end(1) :]
 
 
 def calls_of(path: Path) -> list[str]:

@@ -1004,6 +1004,16 @@ def test_how_deep_sizes_nest() -> None:
     assert [dims.symbols(size) == dims.symbols(n) for size in sizes] == [True] * 43 + [False] * 18
 
 
+@pytest.mark.parametrize("whole", [a, a * c, d_model], ids=str)
+@pytest.mark.parametrize("by", [b, 2, 3, d_ff], ids=str)
+def test_what_fits_into_a_size_isnt_more_than_that(whole: Size, by: IntSize) -> None:
+    """`n*(d//n)` may be `d`, and twice that is more, or nothing."""
+    assert compare(whole, by * (whole // by)).relation is Relation.POSSIBLE
+    for count in (2, 3):
+        verdict = compare(whole, count * by * (whole // by))
+        assert (verdict.relation, verdict.own) == (Relation.DIFFERENT, False)
+
+
 def test_a_symbol_like_a_pickled_one_is_another() -> None:
     first = Sym.fresh("u")
     pickle.dumps(first)

@@ -325,12 +325,15 @@ def test_two_paths(request: pytest.FixtureRequest) -> None:
                     path.learn_run(run.symbol, items)
             joined = paths[0].join(paths[1])
             found = joined.runs.get(run.symbol)
+            items = () if found is None else joined.items(found)
+            symbols = [one.symbol for one in items if isinstance(one, Size)]
+            open_ = sum(bool(symbol and symbol.left_open) for symbol in symbols)
             texts = [
                 "nothing" if one is None else f"({Shape(one).text()})" for one in (first, second)
             ]
             said[f"{kind}: {texts[0]} or {texts[1]}"] = (
-                "nothing" if found is None else f"({Shape(joined.items(found)).text()})"
-            )
+                "nothing" if found is None else f"({Shape(items).text()})"
+            ) + (f", {open_} open" if open_ else "")
     expected.check(FOLDER / "paths.txt", said, request)
 
 
