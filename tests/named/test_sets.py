@@ -12,7 +12,7 @@ from shapecheck.ops.named.naming import Part, arranged
 from shapecheck.shapes import Facts
 
 
-@pytest.mark.parametrize("names", itertools.permutations("btd"))
+@pytest.mark.parametrize("names", [*itertools.permutations("btd")])
 def test_names_stand_where_they_are(names: tuple[str, ...]) -> None:
     shape = parse(" ".join(names)).shape
     assert arranged(Facts(), shape, frozenset("btd")) == [*names]
