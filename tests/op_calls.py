@@ -1,15 +1,16 @@
 """Calls of ops in files, and what is said of them and of the calls beside them.
 
-Calls are the lines that aren't indented: `T("b t 3")` is a tensor, with a dtype perhaps, and a
-letter a name. Below each stands what is said of it, and what else is said of the same call where a
-tensor has other axes, a name is another one, or a number is another one or unknown (`_`).
-`pytest --update` writes that anew.
+Calls are the lines that aren't indented: `T("b t 3")` is a tensor, with a dtype perhaps, a letter
+a name, `some` a size of which nothing is known, and `mine` one of the program's own. Below each
+stands what is said of it, and what else is said of the same call where a tensor has other axes, a
+name is another one, or a number is another one or unknown (`_`). `pytest --update` writes that
+anew.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -21,7 +22,7 @@ from shapecheck import dims, dtypes
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN, DType, Repeated
 from shapecheck.ops.call import Fields, Packed
-from shapecheck.shapes import Facts, Free, Mismatch, Shape, Tensor
+from shapecheck.shapes import Facts, Free, Mismatch, Run, Shape, Tensor
 from shapecheck.signatures import Table
 
 TENSOR = re.compile(r'T\("([^"]*)"')
@@ -78,9 +79,17 @@ class Made:
         return call
 
 
+BARE: Mapping[str, Callable[[], Sym]] = {
+    "?": lambda: Sym.untold("x"),
+    "~": lambda: Sym.suppose("..."),
+}
+"""The axes of a parameter without annotation, and of one that is studied."""
+
+
 def tensor(text: str, dtype: str = "") -> Tensor:
     """Return a tensor from its axes; any dtype is possible where none is given."""
-    return parse(text, dtypes.of(dtype) if dtype else dtypes.ANY)
+    kind = dtypes.of(dtype) if dtype else dtypes.ANY
+    return Tensor(Shape((Run(BARE[text]()),)), kind) if text in BARE else parse(text, kind)
 
 
 def told(value: Any) -> str:
@@ -115,11 +124,13 @@ def outcome(source: str, stubs: Table) -> str:
         **names,
         **{
             name: Dotted(name, facts, stubs)
-            for name in ("torch", "einops", "einx", "functorch", "shapecheck", "lib")
+            for name in "torch einops einx fancy_einsum functorch shapecheck lib".split()
         },
         "T": tensor,
         "_": UNKNOWN,
         "many": Repeated,
+        "some": dims.unknown("some"),
+        "mine": dims.own("mine"),
         "new": Tensor(parse("b t").shape, inserted=True),
         "Dim": lambda name: NAMED[name].dim,
         **{dim.symbol.name.upper(): dim for dim in free},
@@ -142,7 +153,8 @@ def outcome(source: str, stubs: Table) -> str:
         for atom, size in facts.atoms.items()
         if (atom, size) in atoms
     ]
-    return "; ".join([found, *learned])
+    rows = [f"{Run(row)} is ({Shape(facts.items(it)).text()})" for row, it in facts.runs.items()]
+    return "; ".join([found, *learned, *rows])
 
 
 def others(text: str) -> Iterator[str]:
@@ -192,15 +204,18 @@ def beside(source: str) -> Iterator[tuple[str, str]]:
                 yield about, source[:start] + new + source[stop:]
 
 
-def written(calls: list[str], stubs: Table) -> str:
+def written(calls: list[str], stubs: Table, alone: bool) -> str:
     """Return a file's text: calls, and what is said of them and, once each, of those beside them.
 
-    Where that is what is said of the call itself, only how many there are of them is told.
+    Where that is what is said of the call itself, only how many there are of them is told. `alone`:
+    nothing is said of others.
     """
     lines: list[str] = []
     for call in calls:
         own = outcome(call, stubs)
         lines += [call, f"    {own}"]
+        if alone:
+            continue
         found: dict[str, list[str]] = {}
         for about, other in beside(call):
             found.setdefault(outcome(other, stubs), []).append(about)
@@ -210,10 +225,21 @@ def written(calls: list[str], stubs: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def check(path: Path, stubs: Table, request: pytest.FixtureRequest) -> None:
+def with_bare(call: str) -> Iterator[str]:
+    """Yield a call with each of its tensors in turn as a bare parameter."""
+    for match in TENSOR.finditer(call):
+        for bare in BARE:
+            yield call[: match.start(1)] + bare + call[match.end(1) :]
+
+
+def calls_of(path: Path) -> list[str]:
+    """Return the calls of a file."""
+    return [one for one in path.read_text("utf-8").splitlines() if one and one[0] != " "]
+
+
+def check(path: Path, stubs: Table, request: pytest.FixtureRequest, alone: bool = False) -> None:
     """Compare what is said of the calls of a file with what stands there."""
-    text = path.read_text("utf-8")
-    found = written([one for one in text.splitlines() if one and one[0] != " "], stubs)
+    found = written(calls_of(path), stubs, alone)
     if request.config.getoption("--update"):
         path.write_text(found, "utf-8")
     assert found.splitlines() == path.read_text("utf-8").splitlines()

@@ -42,7 +42,8 @@ def changes(text: str) -> list[Edit]:
     """Return all changes of a module, by their place.
 
     What doesn't run is left alone: docstrings, annotations, decorators, imports, and assertions,
-    which are there to narrow types. Few make a text that can't be parsed.
+    which are there to narrow types, as `zip(..., strict=True)` is there for who reads it. Few make
+    a text that can't be parsed.
     """
     tree = ast.parse(text)
     places = Places(text)
@@ -78,7 +79,7 @@ def _is_still(node: ast.AST) -> bool:
             return name in _LEFT_OUT
         case ast.AnnAssign(annotation=ast.Name("TypeAlias")):
             return True
-        case ast.Call(func=ast.Name("TypeVar")):
+        case ast.Call(func=ast.Name("TypeVar")) | ast.keyword(arg="strict"):
             return True
         case ast.Raise(exc=ast.Call(func=ast.Name("AssertionError"))):
             return True
@@ -177,10 +178,7 @@ def _result(node: ast.AST, places: Places) -> Iterator[Part]:
 
 
 def _argument(node: ast.AST, places: Places) -> Iterator[Part]:
-    """Yield a call without one of its arguments that are given by name, and so have a default.
-
-    `zip(..., strict=True)` is there for who reads it.
-    """
+    """Yield a call without one of its arguments that are given by name, and so have a default."""
     if isinstance(node, ast.Call):
         named = {places.of(one.value) for one in node.keywords if one.arg != "strict"}
         behind = sorted(map(places.of, [*node.args, *(one.value for one in node.keywords)]))

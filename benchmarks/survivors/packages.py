@@ -30,7 +30,7 @@ class Package:
         return found
 
 
-_CALLS: Final = "tests/ops/test_calls.py"
+_CALLS: Final = ("tests/ops/test_calls.py", "tests/ops/test_rules.py")
 
 PACKAGES: Final = {
     "dims": Package(("shapecheck/dims",), ("tests/dims",)),
@@ -46,18 +46,18 @@ PACKAGES: Final = {
             "tests/ops/test_create.py",
             "tests/ops/math/test_elementwise.py",
             "tests/ops/math/test_reduce.py",
-            _CALLS,
+            *_CALLS,
         ),
     ),
     "ops/shape": Package(
-        ("shapecheck/ops/shape",), (_CALLS, "tests/ops/shape", "tests/first_class")
+        ("shapecheck/ops/shape",), (*_CALLS, "tests/ops/shape", "tests/first_class")
     ),
     "ops/math": Package(
-        ("shapecheck/ops/math",), (_CALLS, "tests/ops/math", "tests/ops/test_create.py")
+        ("shapecheck/ops/math",), (*_CALLS, "tests/ops/math", "tests/ops/test_create.py")
     ),
-    "ops/nn": Package(("shapecheck/ops/nn",), (_CALLS, "tests/ops/nn")),
-    "ops/patterns": Package(("shapecheck/ops/patterns",), (_CALLS, "tests/ops/patterns")),
-    "ops/named": Package(("shapecheck/ops/named",), (_CALLS, "tests/named")),
+    "ops/nn": Package(("shapecheck/ops/nn",), (*_CALLS, "tests/ops/nn")),
+    "ops/patterns": Package(("shapecheck/ops/patterns",), (*_CALLS, "tests/ops/patterns")),
+    "ops/named": Package(("shapecheck/ops/named",), (*_CALLS, "tests/named")),
     "engine": Package(("shapecheck/engine",), ("tests/engine",)),
     "boundary": Package(
         (

@@ -284,8 +284,8 @@ def _agreed(
             for floor, residue in equal[0].residues:
                 if all((floor, residue) in case.residues for case in equal):
                     exact = exact_quotient(floor.num - residue, floor.den)
-                    if exact is not None:
-                        return floor, exact
+                    assert exact is not None  # the divisor is a number, the numerator none
+                    return floor, exact
         return _bound_that_holds(gap)
     if not equal and len(set(open_)) == 1 and open_[0] is not None:
         return open_[0]

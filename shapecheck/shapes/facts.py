@@ -726,8 +726,9 @@ class Facts:
 
         What is an axis of another tensor on one path, and none of its `own`, need not be that.
         """
-        if one == other or isinstance(one, Run) or isinstance(other, Run):
+        if one == other:
             return one
+        assert not isinstance(one, Run) and not isinstance(other, Run)  # each is its own pair
         for size, than in ((one, other), (other, one)):
             symbol = symbol_of(size)
             if symbol is None or symbol not in own or not symbol.supposed or symbol in self.atoms:

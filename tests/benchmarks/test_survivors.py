@@ -30,6 +30,7 @@ from survivors.packages import PACKAGES  # type: ignore[import-not-found]
         ("raise E('no such thing')", ["raise E('XXno such thing')", "pass"]),
         ("x: 'int | None' = y", []),
         ("assert a < b", []),
+        ("for a in zip(b, strict=True): f()", ["for a in zip(b, strict=True): pass"]),
         ("import a", []),
         ("'a text that says something'", []),
     ],

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
+from math import comb, prod
 from typing import Any
 
 import pytest
@@ -987,6 +987,40 @@ def test_powers_of_long_sums_stay_powers() -> None:
     long = sum((name(f"n{i}") for i in range(20)), start=name("a"))
     assert str(long**8).endswith(")**8")
     assert len((long**2).terms) == 21 * 22 // 2
+
+
+@pytest.mark.parametrize("exponent", range(2, 9))
+def test_powers_of_sums_are_multiplied_out_up_to_a_number_of_terms(exponent: int) -> None:
+    names = [name(f"n{i}") for i in range(24)]
+    for count in range(2, 24):
+        terms = comb(count + exponent - 1, exponent)
+        total = sum(names[1:count], start=names[0])
+        assert len((total**exponent).terms) == (terms if terms <= 256 else 1)
+
+
+def test_how_deep_sizes_nest() -> None:
+    """One that is longer to read is taken for any size."""
+    sizes = list(itertools.accumulate(range(60), lambda size, _: power(2, size), initial=n))
+    assert [dims.symbols(size) == dims.symbols(n) for size in sizes] == [True] * 43 + [False] * 18
+
+
+@pytest.mark.parametrize("whole", [a, a * c, d_model], ids=str)
+@pytest.mark.parametrize("by", [b, 2, 3, d_ff], ids=str)
+def test_what_fits_into_a_size_isnt_more_than_that(whole: Size, by: IntSize) -> None:
+    """`n*(d//n)` may be `d`, and twice that is more, or nothing."""
+    assert compare(whole, by * (whole // by)).relation is Relation.POSSIBLE
+    for count in (2, 3):
+        verdict = compare(whole, count * by * (whole // by))
+        assert (verdict.relation, verdict.own) == (Relation.DIFFERENT, False)
+
+
+def test_a_symbol_like_a_pickled_one_is_another() -> None:
+    first = Sym.fresh("u")
+    pickle.dumps(first)
+    second = first.again()
+    found = pickle.loads(pickle.dumps((first, second, first.again())))
+    assert found[:2] == (first, second)
+    assert len({*found}) == 3
 
 
 def test_axes_of_one_result_stay_apart_where_it_is_another_one() -> None:

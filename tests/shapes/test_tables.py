@@ -144,6 +144,22 @@ def test_which_composites_are_equal(request: pytest.FixtureRequest) -> None:
     expected.check(FOLDER / "composites.txt", said, request)
 
 
+def test_which_composites_of_sizes_that_are_called_alike_are_equal(
+    request: pytest.FixtureRequest,
+) -> None:
+    """A size of the program's own and a name that is called like it are two."""
+    outer, inner = name("d"), name("f")
+    parts: list[IntSize] = [a, outer, inner, d, f]
+    parts += [exact_quotient(*pair) or 0 for pair in ((a * outer, d), (outer * inner, f))]
+    some = [merge(pair) for pair in itertools.permutations(parts, 2)]
+    said: dict[str, str] = {}
+    for left, right in itertools.combinations(some, 2):
+        verdict = Facts().compare(left, right)
+        if verdict.learn is not None:
+            said[f"{left} == {right}"] = told(verdict)
+    expected.check(FOLDER / "called_alike.txt", said, request)
+
+
 BESIDE: Mapping[str, Callable[[DimExpr, DimExpr], list[tuple[Item, ...]]]] = {
     "together": lambda x, y: [(x, y)],
     "apart": lambda x, y: [(x, c), (c, y)],
@@ -309,12 +325,15 @@ def test_two_paths(request: pytest.FixtureRequest) -> None:
                     path.learn_run(run.symbol, items)
             joined = paths[0].join(paths[1])
             found = joined.runs.get(run.symbol)
+            items = () if found is None else joined.items(found)
+            symbols = [one.symbol for one in items if isinstance(one, Size)]
+            open_ = sum(bool(symbol and symbol.left_open) for symbol in symbols)
             texts = [
                 "nothing" if one is None else f"({Shape(one).text()})" for one in (first, second)
             ]
             said[f"{kind}: {texts[0]} or {texts[1]}"] = (
-                "nothing" if found is None else f"({Shape(joined.items(found)).text()})"
-            )
+                "nothing" if found is None else f"({Shape(items).text()})"
+            ) + (f", {open_} open" if open_ else "")
     expected.check(FOLDER / "paths.txt", said, request)
 
 

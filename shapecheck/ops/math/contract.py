@@ -119,7 +119,8 @@ def tensordot(call: Call, input: Value, other: Value, dims: Value = 2, **rest: V
         raise mismatch(f"{len(ours)} axes are contracted with {len(theirs)}", headline)
     for i, j in zip(ours, theirs, strict=True):
         x, y = a.dims[i], b.dims[j]
-        if isinstance(x, Run) or isinstance(y, Run) or 1 in (call.facts.dim(x), call.facts.dim(y)):
+        assert not isinstance(x, Run) and not isinstance(y, Run)  # both ranks are known
+        if 1 in (call.facts.dim(x), call.facts.dim(y)):
             continue
         if not call.unify(x, y):
             raise mismatch(
@@ -336,10 +337,11 @@ def solve(call: Call, input: Value, other: Value, left: Value = True, **rest: Va
 def _solved_on_the_right(
     call: Call, a: Shape, b: Shape, kind: dtypes.DTypes, headline: str
 ) -> Tensor:
-    """Solve `x @ a == b`."""
-    rows, facing = a.at(-2), b.at(-1)
-    if b.least_rank < 2 or rows is None or facing is None:
+    """Solve `x @ a == b`, where both ranks are known."""
+    if b.rank == 1:
         return Tensor(Shape.unknown(), kind)
+    rows, facing = a.at(-2), b.at(-1)
+    assert rows is not None and facing is not None
     if not call.unify(facing, rows):
         raise mismatch(
             f"the matrix has {rows} rows, and each row of the target {facing}",

@@ -109,12 +109,6 @@ def _check_result(call: Call, tensor: Tensor, other: Value, headline: str) -> No
         )
 
 
-@rule("itself")
-def itself(call: Call, input: Value, **rest: Value) -> Value:
-    """Return the tensor itself, for in-place ops whose arguments say nothing about shapes."""
-    return as_tensor(input)
-
-
 # Dtypes -------------------------------------------------------------------------------------------
 
 

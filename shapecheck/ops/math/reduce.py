@@ -247,13 +247,6 @@ def masked_select(call: Call, input: Value, mask: Value, **rest: Value) -> Value
     return Tensor(Shape((dims.unknown(),)), tensor.dtype)
 
 
-@rule("vector")
-def vector(call: Call, input: Value, **rest: Value) -> Value:
-    """Return a vector of unknown length; the constant says of which dtype (of the input's)."""
-    kind = dtypes.CATEGORIES[call.word()] if call.extra else as_tensor(input).dtype
-    return Tensor(Shape((dims.unknown(),)), kind)
-
-
 @rule("tensor_norm")
 def tensor_norm(
     call: Call, input: Value, dim: Value = None, keepdim: Value = False, **rest: Value

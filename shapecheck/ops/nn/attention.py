@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import shapecheck.dims as dims
@@ -128,7 +129,7 @@ def _mask(call: Call, mask: Tensor, scores: Shape) -> None:
     try:
         call.broadcast((Tensor(scores), Tensor(shape)), headline, strict=False)
     except Mismatch:
-        for axis in range(-1, -min(len(shape.dims), len(scores.dims)) - 1, -1):
+        for axis in itertools.count(-1, -1):
             wanted, found = scores.at(axis), shape.at(axis)
             if wanted is None or found is None:
                 break

@@ -184,9 +184,10 @@ def reduce(
 
 
 def _drops(pattern: str) -> bool:
-    """Whether a pattern has an axis on the left that isn't on the right."""
+    """Whether a pattern of two sides has an axis on the left that isn't on the right."""
     inputs, right = read(pattern, "")
-    return right is not None and any(part not in right.parts for part in inputs[0].parts)
+    assert right is not None
+    return any(part not in right.parts for part in inputs[0].parts)
 
 
 _REDUCED: Final[Mapping[str, Callable[[dtypes.DTypes], dtypes.DTypes]]] = {

@@ -40,8 +40,6 @@ def einsum(call: Call, equation: Value, operands: Value, **rest: Value) -> Value
     """Judge `torch.einsum("bhnd,bhmd->bhnm", q, k)`."""
     if isinstance(equation, Tensor) and isinstance(operands, (tuple, list)):
         return _by_sublists(call, (equation, *operands))
-    if isinstance(operands, (tuple, list)) and len(operands) == 1:
-        operands = operands[0] if isinstance(operands[0], (tuple, list)) else operands
     parts = tensors_of(operands)
     if not isinstance(equation, str) or parts is None:
         return Tensor.unknown()

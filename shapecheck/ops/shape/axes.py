@@ -229,13 +229,12 @@ def diag(call: Call, input: Value, diagonal: Value = 0, **rest: Value) -> Value:
     """Put a vector on the diagonal of a matrix, or take the diagonal of one."""
     tensor, shape = resolved(call, input)
     offset = diagonal if isinstance(diagonal, int) else None
-    if shape.rank == 2 and offset is not None:
-        rows, columns = shape.known or (0, 0)
-        return Tensor(Shape((_diagonal(call, rows, columns, offset),)), tensor.dtype)
-    if shape.rank == 1 and offset is not None:
-        (size,) = shape.known or (0,)
-        whole = size if offset == 0 else size_of(size) + abs(offset)
-        return Tensor(Shape((whole, whole)), tensor.dtype)
+    match shape.known:
+        case (rows, columns) if offset is not None:
+            return Tensor(Shape((_diagonal(call, rows, columns, offset),)), tensor.dtype)
+        case (size,) if offset is not None:
+            whole = size if offset == 0 else size_of(size) + abs(offset)
+            return Tensor(Shape((whole, whole)), tensor.dtype)
     if shape.least_rank > 2 or shape.rank == 0:
         raise mismatch("it takes 1 or 2 axes", f"can't take the diagonal of {shape}")
     return Tensor(Shape.unknown(), tensor.dtype)

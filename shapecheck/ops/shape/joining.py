@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, TypeGuard
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Extreme, IntSize, Size, size_of
@@ -117,7 +117,7 @@ def _total(items: Iterable[Item]) -> IntSize:
     return dims.joined(sizes)
 
 
-def _is_clamp(atom: object) -> bool:
+def _is_clamp(atom: object) -> TypeGuard[Extreme]:
     return isinstance(atom, Extreme) and atom.function == "min"
 
 
@@ -137,7 +137,7 @@ def _unclamped(sizes: Sequence[IntSize]) -> list[IntSize]:
     found = list(sizes)
     for at, size in enumerate(sizes):
         for atom in size.atoms() if isinstance(size, Size) else ():
-            if isinstance(atom, Extreme) and _is_clamp(atom):
+            if _is_clamp(atom):
                 least = [a for a in atom.args if not any(a - b in gaps for b in atom.args)]
                 if least:
                     found[at] = dims.substitute(found[at], {atom: dims.extreme("min", least)})

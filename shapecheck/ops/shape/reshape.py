@@ -259,8 +259,6 @@ def _kept_ahead(call: Call, items: Sequence[Item], targets: Sequence[Item | None
     for item, target in zip(items, targets, strict=False):
         if target is None or isinstance(item, Run) or isinstance(target, Run):
             break
-        if _is_put_in(item, target, targets[count:]):
-            break
         if call.facts.same(target, 0) or not call.facts.same(item, target):
             break
         count += 1

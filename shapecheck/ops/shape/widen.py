@@ -117,8 +117,9 @@ def repeat(call: Call, input: Value, repeats: Value, **rest: Value) -> Value:
     if tile:
         repeats = (1,) * (shape.least_rank - len(repeats)) + repeats
     if len(repeats) < shape.least_rank:
+        reason = axis_count(shape, len(repeats)).replace(", and ", ", and repeats for ")
         raise mismatch(
-            axis_count(shape, len(repeats)).replace("axes, and", "axes, and repeats for"),
+            reason.replace(" is given", " are given"),
             f"can't repeat {shape} by ({', '.join(map(written, repeats))})",
         )
     if shape.rank is None and tile:
