@@ -164,6 +164,36 @@ def test_what_is_no_record(team: Team, texts: object) -> None:
     assert len(team.notes) == 1
 
 
+@pytest.mark.parametrize(
+    ("texts", "reason"),
+    [
+        (["model", WHOLE, SAID, COVERED, PARTS], "not this record"),
+        (["layers", '{"model": "text"}', SAID, COVERED, PARTS], "nothing that it rests on"),
+        (["layers", WHOLE, SAID, COVERED, ""], "nothing that it rests on"),
+        (
+            ["layers", WHOLE, SAID.replace('"wrong"', f'["\\ud800", {DEEP}]'), COVERED, PARTS],
+            "nested too deeply",
+        ),
+        (["layers", WHOLE, SAID.replace('"error"', '"fatal"'), COVERED, PARTS], "not a diagnostic"),
+        (["layers", WHOLE, SAID.replace("[[1,", "[[-1,"), COVERED, PARTS], "no line and no column"),
+        (
+            [
+                "layers",
+                WHOLE,
+                SAID.replace("null", '["crime", 1, 1, 1, [], [], 0]'),
+                COVERED,
+                PARTS,
+            ],
+            "nothing to blame",
+        ),
+        (["layers", WHOLE, SAID, COVERED.replace("data", "weather"), PARTS], "no cause"),
+    ],
+)
+def test_why_it_is_no_record(texts: object, reason: str) -> None:
+    with pytest.raises(ValueError, match=f"^{reason}"):
+        unpacked("layers", _forged(texts))
+
+
 def test_a_record_of_another_text(team: Team) -> None:
     """An object in the place of another one isn't taken."""
     team.analysed("one")
