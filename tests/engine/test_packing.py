@@ -194,6 +194,18 @@ def test_why_it_is_no_record(texts: object, reason: str) -> None:
         unpacked("layers", _forged(texts))
 
 
+def test_how_large_a_record_may_be() -> None:
+    """Larger than any that there is: what is much smaller when it is packed isn't unpacked."""
+    for size, is_record in ((1 << 20, True), (64 << 20, False)):
+        texts = ["layers", WHOLE, SAID, COVERED, PARTS + " " * size]
+        try:
+            unpacked("layers", _forged(texts))
+        except ValueError:
+            assert not is_record
+        else:
+            assert is_record
+
+
 def test_a_record_of_another_text(team: Team) -> None:
     """An object in the place of another one isn't taken."""
     team.analysed("one")
