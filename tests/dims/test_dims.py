@@ -998,6 +998,13 @@ def test_powers_of_sums_are_multiplied_out_up_to_a_number_of_terms(exponent: int
         assert len((total**exponent).terms) == (terms if terms <= 256 else 1)
 
 
+def test_a_part_of_what_may_be_less_than_that_may_be_nothing() -> None:
+    """As `a//2` may be, and what is divided again."""
+    for part in (b * (a // 2) // 3, (b * (a // 2) + b) // 3, (a // b + b) // 3):
+        assert dims.nonnegative(part)
+        assert not dims.nonnegative(part - 1)
+
+
 def test_how_deep_sizes_nest() -> None:
     """One that is longer to read is taken for any size."""
     sizes = list(itertools.accumulate(range(60), lambda size, _: power(2, size), initial=n))

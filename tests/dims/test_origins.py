@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from shapecheck.dims import HERE, Kind, Origin, Sym, Untold, name
+from shapecheck.dims import HERE, Kind, Origin, Size, Sym, Untold, atoms_of, concerned, name
 from shapecheck.dims.origins import (
     ChosenToFit,
     CountAt,
@@ -84,6 +84,17 @@ def test_what_is_said_of_another_symbol(origin: Origin, renamed: Origin) -> None
     assert moved is Sym("x", Kind.UNKNOWN, renamed) or origin.stretches
     assert symbol.following(lambda other: other) is symbol
     assert pickle.loads(pickle.dumps(symbol)).origin == origin
+
+
+def test_what_is_concerned_by_what_is_known() -> None:
+    """The symbols in it, what these are about, and so on."""
+    length = Sym("len(*s)", Kind.UNKNOWN, LengthOf(A))
+    elements = Sym("(x)", Kind.UNKNOWN, ElementsOf(length))
+    assert concerned([]) == frozenset()
+    assert concerned([B]) == {B}
+    assert concerned([length, B]) == {length, A, B}
+    (floor,) = atoms_of(Size.of(elements) // 2)
+    assert concerned([floor]) == {elements, length, A}
 
 
 def test_an_axis_of_a_tensor_without_annotation() -> None:

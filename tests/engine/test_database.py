@@ -74,6 +74,17 @@ def test_a_file_that_is_none_is_made_anew(tmp_path: Path, damage: object) -> Non
     assert Database(tmp_path).rows(ALL, ()) == [("b", "2")]
 
 
+def test_a_file_that_is_damaged_while_it_is_open(tmp_path: Path) -> None:
+    """What is written then is lost, and nothing that is written after that."""
+    database = Database(tmp_path)
+    database.write(INSERT, ("a", "1"))
+    for path in tmp_path.iterdir():
+        path.write_bytes(b"\xff" * 4096)
+    database.write(INSERT, ("b", "2"))
+    database.write(INSERT, ("c", "3"))
+    assert Database(tmp_path).rows(ALL, ()) == [("c", "3")]
+
+
 def test_a_file_that_can_not_be_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is tried once more, and then no more; nothing is kept."""
     tried: list[Path] = []
@@ -210,6 +221,7 @@ def test_what_runs_had_to_do() -> None:
     one, two = Tally(1, 2, 3, 4, 5), Tally(10, 20, 30, 40, 50)
     assert one + two == Tally(11, 22, 33, 44, 55)
     assert two - one == Tally(9, 18, 27, 36, 45)
+    assert one + Tally() == one - Tally() == one
 
 
 def test_what_was_reported(tmp_path: Path) -> None:

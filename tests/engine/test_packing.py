@@ -164,6 +164,48 @@ def test_what_is_no_record(team: Team, texts: object) -> None:
     assert len(team.notes) == 1
 
 
+@pytest.mark.parametrize(
+    ("texts", "reason"),
+    [
+        (["model", WHOLE, SAID, COVERED, PARTS], "not this record"),
+        (["layers", '{"model": "text"}', SAID, COVERED, PARTS], "nothing that it rests on"),
+        (["layers", WHOLE, SAID, COVERED, ""], "nothing that it rests on"),
+        (
+            ["layers", WHOLE, SAID.replace('"wrong"', f'["\\ud800", {DEEP}]'), COVERED, PARTS],
+            "nested too deeply",
+        ),
+        (["layers", WHOLE, SAID.replace('"error"', '"fatal"'), COVERED, PARTS], "not a diagnostic"),
+        (["layers", WHOLE, SAID.replace("[[1,", "[[-1,"), COVERED, PARTS], "no line and no column"),
+        (
+            [
+                "layers",
+                WHOLE,
+                SAID.replace("null", '["crime", 1, 1, 1, [], [], 0]'),
+                COVERED,
+                PARTS,
+            ],
+            "nothing to blame",
+        ),
+        (["layers", WHOLE, SAID, COVERED.replace("data", "weather"), PARTS], "no cause"),
+    ],
+)
+def test_why_it_is_no_record(texts: object, reason: str) -> None:
+    with pytest.raises(ValueError, match=f"^{reason}"):
+        unpacked("layers", _forged(texts))
+
+
+def test_how_large_a_record_may_be() -> None:
+    """Larger than any that there is: what is much smaller when it is packed isn't unpacked."""
+    for size, is_record in ((1 << 20, True), (64 << 20, False)):
+        texts = ["layers", WHOLE, SAID, COVERED, PARTS + " " * size]
+        try:
+            unpacked("layers", _forged(texts))
+        except ValueError:
+            assert not is_record
+        else:
+            assert is_record
+
+
 def test_a_record_of_another_text(team: Team) -> None:
     """An object in the place of another one isn't taken."""
     team.analysed("one")

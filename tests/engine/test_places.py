@@ -118,6 +118,21 @@ def test_many_objects_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (asked, shared.requests, notes) == ([64, 64, 22], 150, [])
 
 
+def test_objects_that_can_not_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are failures of the place, even if it answers."""
+
+    class Lost(Failing):
+        """Has what can't be read, and little else."""
+
+        def read(self, names: Sequence[str]) -> Mapping[str, bytes | Exception]:
+            """Lose the first of several."""
+            return {name: b"1" if at else OSError("lost") for at, name in enumerate(names)}
+
+    shared, notes = _shared(Lost(lambda: None, lambda: None), monkeypatch)
+    assert [len(list(shared.read(["1", "2"]))) for _ in range(4)] == [1, 1, 1, 0]
+    assert notes == ["what is shared in there isn't used in this run: lost"]
+
+
 def test_a_place_that_is_gone_in_the_middle(team: Team) -> None:
     """What was found before it counts, what comes after it is found."""
     team.analysed("one")

@@ -296,6 +296,18 @@ def test_clashes(left: str, right: str, axis: int) -> None:
         assert caught.value.axis == axis
 
 
+@pytest.mark.parametrize("behind", [(), (5,), (5, name("d"))], ids=str)
+def test_a_row_that_is_supposed_is_as_long_as_what_it_meets(behind: tuple[Item, ...]) -> None:
+    """So that it is known where what stands before it clashes, on the left as on the right."""
+    supposed = (name("w"), name("v"), Run(Sym.suppose("...")))
+    other = (1, name("k"), *behind)
+    for sides in ((supposed, other), (other, supposed)):
+        with pytest.raises(Clash) as caught:
+            broadcast(Facts(), *sides)
+        assert caught.value.axis == -1 - len(behind)
+        assert {caught.value.left, caught.value.right} == {name("v"), name("k")}
+
+
 # Groups -----------------------------------------------------------------------------------------
 
 

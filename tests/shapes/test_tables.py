@@ -316,6 +316,7 @@ def test_two_paths(request: pytest.FixtureRequest) -> None:
         *(None, (), (a,), (a, b), (a, c), (3, b), (u, b), (t, b), (d, b), (batch, b), (a, batch)),
         *((a, batch, c), (batch, a, b), (a, b, batch), (batch, batch), (a, d, b)),
     ]
+    ways += [(Size.of(Sym.suppose("_")), b), (Size.of(Sym.fresh("_", left_open=True)), b)]
     for kind in ("named", "supposed"):
         for first, second in itertools.product(ways, repeat=2):
             run = RUNS[kind]()
@@ -359,6 +360,7 @@ SHAPES: list[tuple[Item, ...]] = [
     ),
     *((merge([a, b]),), (merge([2, a]),), (d, a), (u, b), (a, b, c), (Run(Sym("batch")),)),
     *((Run(Sym("batch")), a), (a, Run(Sym("batch")), b), (3, 6), (6, 3), (-3,)),
+    *((Run(Sym.untold("x")),), (a, Run(Sym.suppose("...")))),
 ]
 GIVEN: list[tuple[str, dict[str, DimExpr], dict[str, tuple[Item, ...]]]] = [
     ("", {}, {}),
