@@ -447,8 +447,11 @@ def _is_placeholder(state: State, value: Value) -> bool:
 
 def is_waiting(content: object) -> bool:
     """Whether something is an empty list, dict or set, for others to fill."""
-    is_container = isinstance(content, (ListContent, DictContent))
-    return is_container and content.kind in _FILLED and not content.items
+    return (
+        isinstance(content, (ListContent, DictContent))
+        and content.kind in _FILLED
+        and not content.items
+    )
 
 
 _FILLED: Final = frozenset(("list", "dict", "set"))
