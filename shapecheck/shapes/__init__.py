@@ -9,7 +9,7 @@ annotated functions, results, and the run time's slow path.
 """
 
 from shapecheck.shapes.broadcasting import Clash, broadcast, broadcast_dim
-from shapecheck.shapes.facts import CertainFacts, Facts, is_chosen, is_of_axes
+from shapecheck.shapes.facts import CertainFacts, Facts, is_chosen, is_of_axes, is_product
 from shapecheck.shapes.matching import Evaluate, Matcher, Misfit
 from shapecheck.shapes.model import (
     Free,
@@ -55,6 +55,7 @@ __all__ = [
     "has_run",
     "is_chosen",
     "is_of_axes",
+    "is_product",
     "is_vague",
     "mismatch",
     "runs_in",

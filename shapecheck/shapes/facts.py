@@ -377,7 +377,7 @@ class Facts:
         """
         whole, parts = self.size(whole), self.size(parts)
         names = [symbol for symbol in dims.symbols(whole) if symbol.kind is Kind.NAME]
-        if self.of_running_program() or len(names) != 1 or not _is_product(parts):
+        if self.of_running_program() or len(names) != 1 or not is_product(parts):
             return False
         more = whole - Size.of(names[0])
         axes = [{s for item in shape.dims for s in dims.symbols(dim_of(item))} for shape in beside]
@@ -819,7 +819,7 @@ def _batch_of(tensor: Untold, counts_items: bool = False) -> Size:
     return Size.of(Sym.distinct("_", Kind.UNKNOWN, origin))
 
 
-def _is_product(size: IntSize) -> bool:
+def is_product(size: IntSize) -> bool:
     """Whether a size is a product of several, and no sum."""
     return isinstance(size, Size) and size.atom is None and len(size.terms) == 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Final
@@ -16,10 +17,20 @@ from shapecheck.analysis.program.model import Class, Value, literal
 from shapecheck.analysis.program.syntax import name_of, nodes_of, stored_in
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import OpInstance
-from shapecheck.dims import Kind, Size, Sym, Untold, reduced_gap, size_of, symbol_of
+from shapecheck.dims import IntSize, Kind, Size, Sym, Untold, reduced_gap, size_of, symbol_of
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
-from shapecheck.shapes import Facts, Mismatch, Problem, Run, Shape, Tensor, Topic, symbols_of
+from shapecheck.shapes import (
+    Facts,
+    Mismatch,
+    Problem,
+    Run,
+    Shape,
+    Tensor,
+    Topic,
+    is_product,
+    symbols_of,
+)
 from shapecheck.signatures import Signature
 
 
@@ -55,15 +66,48 @@ def learn_alike(
             continue
         if owner is not None and _is_divided(owner, {one.name, other.name}):
             continue
-        facts = frame.state.facts.copy()
-        if facts.same(Size.of(one), Size.of(other)):
-            continue
-        facts.learn(one, Size.of(other))
-        with suppress(Mismatch):
-            if not _vanishes(call(facts), facts, given[1:]):
-                frame.state.facts.learn(one, Size.of(other))
-                return True
+        if _helps(frame, one, Size.of(other), given, call):
+            return True
+    return any(
+        _helps(frame, one, product, given, call) for one, product in _products(frame, problem)
+    )
+
+
+def _helps(
+    frame: Frame,
+    one: Sym,
+    other: IntSize,
+    given: Sequence[Value],
+    call: Callable[[Facts], Value],
+) -> bool:
+    """Learn that a size is another one if an op goes well then."""
+    facts = frame.state.facts.copy()
+    if facts.same(Size.of(one), other):
+        return False
+    facts.learn(one, other)
+    with suppress(Mismatch):
+        if not _vanishes(call(facts), facts, given[1:]):
+            frame.state.facts.learn(one, other)
+            return True
     return False
+
+
+def _products(frame: Frame, problem: Problem) -> Iterator[tuple[Sym, IntSize]]:
+    """Yield a chosen size and a product of others that it meets in a call that is looked into.
+
+    `width` may be `heads * head_width`: configurations keep such promises. Where all have defaults
+    these tell. In a layer of the program's own both are axes of one weight.
+    """
+    if not frame.depth or len(problem.about) != 2:
+        return
+    sizes = [frame.state.facts.size(one) for one in only(problem.about, Size)]
+    for size, product in itertools.permutations(sizes, 2):
+        parts = _chosen(product)
+        if not is_product(product) or len(parts) != len(dims.symbols(product)):
+            continue
+        for symbol in _chosen(_only_symbol(size)):
+            if symbol not in parts and any(one.default is None for one in (symbol, *parts)):
+                yield symbol, product
 
 
 def learn_square(

@@ -56,8 +56,18 @@ def _call(frame: Frame, call: MethodCall[Tensor] | MethodCall[Free]) -> Value:
     result = apply(frame, signature, args, call.kwargs, site)
     name_sizes(frame, call.arguments.sizes, result, call.owner)
     if call.name.endswith("_"):
-        _put_back(frame, source, result, call.node, "reshapes" in signature.flags)
+        changed = _changed_by(frame, source)
+        _put_back(frame, changed, result, call.node, "reshapes" in signature.flags)
     return result
+
+
+def _changed_by(frame: Frame, source: ast.expr | None) -> ast.expr | None:
+    """Return what a method that writes is asked of at first: `x` of `x.div_(2).unsqueeze_(0)`."""
+    match source:
+        case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name.endswith("_"):
+            if frame.program.table.signature(f"torch.Tensor.{name}") is not None:
+                return _changed_by(frame, owner)
+    return source
 
 
 def _put_back(
