@@ -1005,6 +1005,14 @@ def test_a_part_of_what_may_be_less_than_that_may_be_nothing() -> None:
         assert not dims.nonnegative(part - 1)
 
 
+def test_roots_of_numbers_are_looked_for_up_to_a_number() -> None:
+    for number, root in ((2**24, 4096), (49, 7)):
+        assert compare(a**2, number).learn == (a.symbol, root)
+        assert compare(a**2, number - 1).relation is Relation.DIFFERENT
+    assert compare(a**2, 2**24 + 1).relation is Relation.POSSIBLE
+    assert compare(a**2, 4097**2).learn is None
+
+
 def test_how_deep_sizes_nest() -> None:
     """One that is longer to read is taken for any size."""
     sizes = list(itertools.accumulate(range(60), lambda size, _: power(2, size), initial=n))

@@ -12,7 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shapecheck.dims as dims
-from shapecheck.dims import DimExpr, IntSize, Relation, Size, Sym, merge, name, own, unknown
+from shapecheck.dims import (
+    Dim,
+    DimExpr,
+    IntSize,
+    Kind,
+    Relation,
+    Size,
+    Sym,
+    merge,
+    name,
+    own,
+    unknown,
+)
+from shapecheck.dims.origins import LengthOf
 from shapecheck.shapes import Clash, Facts, Item, Matcher, Run, Shape, broadcast, groups
 from shapecheck.spec import Axis, Braces, Spec, parse
 
@@ -206,6 +219,44 @@ def test_an_assertion_overrides_the_beside_rule() -> None:
 # Broadcasting -----------------------------------------------------------------------------------
 
 sizes = st.lists(st.sampled_from([1, 1, 2, 3]), max_size=4)
+
+
+def test_what_a_fact_is_about() -> None:
+    """The symbols that are learned of, and those that these say something of."""
+    facts, row, length = Facts(), Sym("row"), Sym("len", Kind.UNKNOWN, LengthOf(Sym("s")))
+    assert facts.concerned == frozenset()
+    facts.learn(Sym("a"), 3)
+    facts.learn(length, 4)
+    assert facts.concerned == {Sym("a"), length, Sym("s")}
+    assert facts.concerned == {Sym("a"), length, Sym("s")}
+    facts.learn_run(row, (b,))
+    assert facts.concerned == {Sym("a"), length, Sym("s"), row}
+
+
+def test_rows_where_a_quotient_is_known_on_one_path() -> None:
+    row = Sym.suppose("...")
+    (floor,) = dims.atoms_of(a // 2)
+    one, other = Facts(), Facts()
+    one.learn(floor, 3)
+    one.learn_run(row, (a, b))
+    other.learn_run(row, (a, name("z")))
+    for joined in (one.join(other), other.join(one)):
+        (first, _) = joined.runs[row]
+        assert first == a
+
+
+def test_parts_in_another_order_are_another_dimension() -> None:
+    """As long as they are the same ones; numbers may be put together."""
+    one, other = Dim("one"), Dim("other")
+    for left, right, relation in (
+        (one + other, other + one, Relation.DIFFERENT),
+        (one + 3, 3 + one, Relation.DIFFERENT),
+        (one + other + one, 2 * one + other, Relation.DIFFERENT),
+        (1 + one + 2, one + 3, Relation.SAME),
+        (one + 1 + other + 2, one + other + 3, Relation.SAME),
+        (2 * one, one + one, Relation.SAME),
+    ):
+        assert Facts().compare(left.dim, right.dim).relation is relation
 
 
 @given(sizes, sizes)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from shapecheck import dtypes
 from shapecheck.dims import Size, name, own
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Facts, Item, Mismatch, Shape, Tensor
@@ -90,6 +91,46 @@ def given(
 )
 def test_functions(stubs: Table, op: str, args: list[Any], headline: str, reason: str) -> None:
     assert given(stubs, op, *args) == (headline, reason)
+
+
+@pytest.mark.parametrize(
+    ("op", "label", "reason"),
+    [
+        ("both", "both", '"input" must be Float'),
+        ("both", "", '"input" must be Float'),
+        ("both", "@", "the left operand must be Float"),
+        ("one", "one", '"input" must be Float'),
+        ("one", "~", "the operand must be Float"),
+    ],
+)
+def test_how_parameters_are_called(stubs: Table, op: str, label: str, reason: str) -> None:
+    """Those of an operator, which has no names for them, by their sides."""
+    signature = stubs.signature(f"lib.{op}")
+    assert signature is not None
+    whole = Tensor(Shape((a, b)[: 1 + (op == "both")]), dtypes.INT64)
+    with pytest.raises(Mismatch) as caught:
+        signature.apply(Facts(), [whole, x(b, c)][: len(signature.params)], {}, label)
+    assert caught.value.problem.reason == reason
+
+
+def test_what_is_of_the_elements_alone() -> None:
+    stubs = table()
+    assert stubs.is_elementwise("torch.relu")
+    assert stubs.is_elementwise("torch.Tensor.add_")
+    for name_ in ("torch.softmax", "torch.sum", "torch.cumsum", "torch.matmul", "torch.nothing"):
+        assert not stubs.is_elementwise(name_)
+
+
+def test_a_folder_of_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shapecheck.signatures.index._MOST_BELOW", 2000)
+    for number in range(2000):
+        (tmp_path / f"{number}").touch()
+    assert Table([tmp_path]).signature("lib.one") is None
+    (tmp_path / "lib.pyi").write_text(STUB)
+    with pytest.raises(StubError) as caught:
+        Table([tmp_path]).signature("lib.one")
+    reason = "more than 2,000 files are below it; name the folder of the .pyi"
+    assert str(caught.value).endswith(reason)
 
 
 @pytest.mark.parametrize(

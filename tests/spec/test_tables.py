@@ -69,12 +69,17 @@ def tree(node: Expr | Entry) -> str:
     raise AssertionError(node)
 
 
+def wrong(error: SpecError) -> str:
+    """Return what is said of a text, and of which part of it."""
+    return f"! {' / '.join(str(error).splitlines())} [{error.start}:{error.end}]"
+
+
 def read(parse_: Callable[[str], Spec | None], text: str) -> str:
     """Return what is read of a text, or what is said of it."""
     try:
         found = parse_(text)
     except SpecError as error:
-        return f"! {' / '.join(str(error).splitlines())}"
+        return wrong(error)
     if found is None:
         return "nothing"
     names = [name for entry in found.entries for name in expr_names(entry)]
@@ -118,7 +123,7 @@ def pattern(text: str) -> str:
     try:
         inputs, output = parse_pattern(text)
     except SpecError as error:
-        return f"! {' / '.join(str(error).splitlines())}"
+        return wrong(error)
     sides = [" ; ".join(map(tree, side.entries)) for side in inputs]
     right = "no output" if output is None else " ; ".join(map(tree, output.entries))
     return f"{' | '.join(sides)} -> {right}"

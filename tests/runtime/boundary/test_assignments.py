@@ -5,10 +5,13 @@ What a function is given and gives fits if there is an assignment by which all o
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
+from types import CodeType
 from typing import Any, TypeAlias
 
 import pytest
@@ -36,8 +39,16 @@ TEXTS = (
         "n ...",
         "... n",
     ),
-    *("n+1 n", "n n+1", "2*n m", "n-1 m", "n*m n", "n//2 n", "*s n+1", "n+1", "min(n,2) n"),
+    *("n+1 n", "n n+1", "2*n m", "n-1 m", "n*m n", "n//2 n", "*s n+1", "n+1", "min(n,2) n", "*s"),
+    *("(n m) n", "(2 n) m", "(*s) *s", "(n *s) *s n", "+s n", "*s"),
 )
+MEANT = {
+    "(n m) n": "n*m n",
+    "(2 n) m": "2*n m",
+    "(*s) *s": "prod(s) *s",
+    "(n *s) *s n": "n*prod(s) *s n",
+}
+"""The sizes that a merged dimension has."""
 GROUPS: tuple[Shape, ...] = ((), (1,), (2,), (3,), (2, 3), (1, 2))
 
 
@@ -63,20 +74,26 @@ class Slot:
         )
 
 
+@functools.cache
+def code(entry: str) -> CodeType:
+    return compile(entry, entry, "eval")
+
+
 def spelled(text: str, shape: Shape, names: Names) -> Iterator[Shape]:
     """Yield what an annotation says of a tensor of a shape where the names are these."""
     for left_out in range(len(shape) + 1):
         found: list[int] = []
-        for entry in text.split():
+        for entry in MEANT.get(text, text).split():
             if entry == "...":
                 found += shape[len(found) : len(found) + left_out]
-            elif entry[0] == "*":
+            elif entry[0] in "*+":
                 found += names[entry[1:]]
             elif entry == "_":
                 found += shape[len(found) : len(found) + 1]
             else:
-                found.append(eval(entry, {}, dict(names)))
-        yield tuple(found)
+                found.append(eval(code(entry), {}, names))
+        if "+s" not in text or names["s"]:
+            yield tuple(found)
         if "..." not in text:
             return
 
@@ -88,7 +105,7 @@ def drawn(rng: random.Random, slot: Slot, names: Names) -> tuple[Shape, ...] | N
     found: list[Shape] = []
     for text in slot.texts:
         like = tuple(rng.choices((1, 2, 3, 4), k=rng.randrange(4)))
-        shape = list(rng.choice([*spelled(text, like, names)]))
+        shape = list(rng.choice([*spelled(text, like, names)] or [()]))
         if shape and rng.random() < 0.15:
             shape[rng.randrange(len(shape))] += 1
         if rng.random() < 0.05:
@@ -104,9 +121,10 @@ def assignments(slots: list[Slot], shapes: list[tuple[Shape, ...] | None]) -> It
     ends = itertools.combinations(range(6), 2)
     groups = {(), *(shape[start:stop] for (start, stop), shape in itertools.product(ends, every))}
     texts = "".join(text for slot in slots for text in slot.texts).replace("min", "")
+    with_groups = "*s" in texts or "+s" in texts
     sizes = [range(largest + 2) if name in texts else [0] for name in "nm"]
-    for n, m, s in itertools.product(*sizes, groups if "*s" in texts else [()]):
-        yield {"n": n, "m": m, "s": s, "min": min}
+    for n, m, s in itertools.product(*sizes, groups if with_groups else [()]):
+        yield {"n": n, "m": m, "s": s, "min": min, "prod": prod}
 
 
 def value(given: tuple[Shape, ...] | None) -> Any:
@@ -131,8 +149,10 @@ def refused(checked: Callable[..., Any], given: list[Any], result: Any) -> bool:
     return False
 
 
+@pytest.mark.parametrize("mode", ["full", "boundary"])
 @pytest.mark.parametrize("seed", range(40))
-def test_calls(seed: int) -> None:
+def test_calls(seed: int, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHAPECHECK", mode)
     rng = random.Random(seed)
     for _ in range(4):
         slots = [
@@ -146,6 +166,7 @@ def test_calls(seed: int) -> None:
                 "m": rng.randrange(1, 8),
                 "s": rng.choice(GROUPS),
                 "min": min,
+                "prod": prod,
             }
             shapes = [drawn(rng, slot, names) for slot in slots]
             fit = any(
