@@ -49,14 +49,16 @@ def learn_alike(
     these `operands`. See decisions.md, "What is added to itself has the sizes that it came with".
     """
     owner = None if frame.depth or frame.function is None else frame.function.owner
-    if (owner is None and not frame.depth) or not _is_untold(signature, only(given, Tensor)):
+    if owner is None and not frame.depth:
         return False
-    pairs = [*_pairs(frame, signature, given, problem), *_inputs(frame, came, problem)]
-    if owner is not None:
-        pairs += _made_alike(owner, problem)
-        met = _met(problem.about)
-        if len(met) == 2 and any(_is_of_module(frame, operand) for operand in operands):
-            pairs.append((met[0], met[1]))
+    pairs: list[tuple[Sym, Sym]] = []
+    if _is_untold(signature, only(given, Tensor)):
+        pairs += [*_pairs(frame, signature, given, problem), *_inputs(frame, came, problem)]
+        if owner is not None:
+            pairs += _made_alike(owner, problem)
+            met = _met(problem.about)
+            if len(met) == 2 and any(_is_of_module(frame, operand) for operand in operands):
+                pairs.append((met[0], met[1]))
     for one, other in pairs:
         if one.default is not None and other.default is not None:
             continue
@@ -68,9 +70,10 @@ def learn_alike(
             continue
         if _helps(frame, one, Size.of(other), given, call):
             return True
-    return any(
-        _helps(frame, one, product, given, call) for one, product in _products(frame, problem)
-    )
+    if not frame.depth or any(s.kind is Kind.NAME for s in _symbols(only(given, Tensor))):
+        return False
+    supposed = itertools.chain(_products(frame, problem), _sides(problem))
+    return any(_helps(frame, one, other, given, call) for one, other in supposed)
 
 
 def _helps(
@@ -98,7 +101,7 @@ def _products(frame: Frame, problem: Problem) -> Iterator[tuple[Sym, IntSize]]:
     `width` may be `heads * head_width`: configurations keep such promises. Where all have defaults
     these tell. In a layer of the program's own both are axes of one weight.
     """
-    if not frame.depth or len(problem.about) != 2:
+    if len(problem.about) != 2:
         return
     sizes = [frame.state.facts.size(one) for one in only(problem.about, Size)]
     for size, product in itertools.permutations(sizes, 2):
@@ -108,6 +111,22 @@ def _products(frame: Frame, problem: Problem) -> Iterator[tuple[Sym, IntSize]]:
         for symbol in _chosen(_only_symbol(size)):
             if symbol not in parts and any(one.default is None for one in (symbol, *parts)):
                 yield symbol, product
+
+
+def _sides(problem: Problem) -> Iterator[tuple[Sym, IntSize]]:
+    """Yield the sizes of one tuple that meet in a call that is looked into.
+
+    A module that works on squares is made by others, which have `grid[0]` and `grid[1]`.
+    """
+    chosen = dict.fromkeys(symbol for topic in problem.about for symbol in _chosen(topic))
+    for one, other in itertools.combinations(chosen, 2):
+        if one.name.endswith("]") and _tuple_of(one) == _tuple_of(other):
+            yield one, Size.of(other)
+
+
+def _tuple_of(symbol: Sym) -> str:
+    """Return what a size is an item of: `grid` of `grid[0]`."""
+    return symbol.name.rpartition("[")[0]
 
 
 def learn_square(
@@ -315,10 +334,14 @@ def _chosen(topic: Topic) -> list[Sym]:
 
 def _is_untold(signature: Signature, tensors: Sequence[Tensor]) -> bool:
     """Whether no annotation says anything of some tensors, as far as that shows."""
-    symbols = {s for tensor in tensors for item in tensor.shape.dims for s in symbols_of(item)}
+    symbols = _symbols(tensors)
     if _broadcasts(signature):
         return any(isinstance(symbol.origin, Untold) for symbol in symbols)
     return not any(symbol.kind is Kind.NAME for symbol in symbols)
+
+
+def _symbols(tensors: Sequence[Tensor]) -> set[Sym]:
+    return {s for tensor in tensors for item in tensor.shape.dims for s in symbols_of(item)}
 
 
 def _told_apart(owner: Class, one: str, other: str) -> bool:

@@ -47,6 +47,8 @@ def _length(call: Call, size: IntSize, start: Value, stop: Value) -> IntSize | N
     far = _offset(call, size, stop, size)
     if near is None or far is None:
         return _window(call, size, start, stop)
+    if isinstance(start, int) and isinstance(stop, int) and start < 0 < stop:
+        return None  # `x[-3:3]`: the longer it is, the less, and nothing of a long one
     free = dims.symbols(size)
     if nonnegative(far - size, free):
         far = size
