@@ -481,7 +481,8 @@ class Facts:
         one, other = symbol_of(self.dim(a)), symbol_of(self.dim(b))
         if one is None or other is None or one is other or not isinstance(one.origin, Untold):
             return False
-        if one.origin != other.origin or len({len(shape.dims) for shape in beside}) < 2:
+        ranks = {shape.rank for shape in beside}
+        if one.origin != other.origin or len(ranks) < 2 or None in ranks:
             return False
         pair = {Size.of(one), Size.of(other)}
         return any(
