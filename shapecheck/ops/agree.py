@@ -211,6 +211,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun if count == 1 else plural}"
 
 
+def are_given(count: int, noun: str) -> str:
+    """Say how many of something a call has, `1 size is given`."""
+    return f"{counted(count, noun)} {'is' if count == 1 else 'are'} given"
+
+
 def listed(words: Sequence[object]) -> str:
     """Return words as a person lists them: `a`, `a and b`, `a, b and c`."""
     texts = [str(word) for word in words]

@@ -9,7 +9,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, DimExpr, IntSize, Size
-from shapecheck.ops.agree import size
+from shapecheck.ops.agree import counted, size
 from shapecheck.ops.call import (
     UNKNOWN,
     Call,
@@ -57,7 +57,7 @@ def filled(call: Call, size: Value, dtype: Value = None, **rest: Value) -> Value
     if order is not UNKNOWN:
         axes = call.axes(shape, order)
         if axes is not None and shape.rank is not None and len(axes) != shape.rank:
-            raise mismatch(f"{len(axes)} axes are in order", f"can't lay out {shape}")
+            raise mismatch(f"{counted(len(axes), 'axis')} in order", f"can't lay out {shape}")
     return Tensor(shape, _dtype(dtype, kind))
 
 

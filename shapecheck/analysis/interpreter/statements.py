@@ -262,9 +262,9 @@ def _wrong_count(
                 return
             reason = f"{as_shape(items)} has {counted(len(items), 'axis')}"
         case _, Tensor(shape=shape):
-            reason = f"{shape} has {len(items)} items along axis 0"
+            reason = f"{shape} has {counted(len(items), 'item')} along axis 0"
         case _ if items and are(items, Tensor) and _is_op(frame, source):
-            reason = f"it gives {len(items)} tensors"
+            reason = f"it gives {counted(len(items), 'tensor')}"
         case _:
             return
     is_open = _star(targets) is not None

@@ -8,6 +8,7 @@ from dataclasses import replace
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, size_of
+from shapecheck.ops.agree import are_given, counted
 from shapecheck.ops.arrays.create import as_array, of_dtype
 from shapecheck.ops.arrays.promotion import promote
 from shapecheck.ops.call import (
@@ -315,7 +316,7 @@ def array_pad(call: Call, array: Value, pad_width: Value, **rest: Value) -> Valu
         return Tensor(Shape.of_rank(shape.rank), tensor.dtype)
     if len(widths) != shape.rank:
         raise mismatch(
-            f"{len(widths)} axes are padded, and there are {shape.rank}",
+            f"{are_given(len(widths), 'pair')} for {counted(shape.rank, 'axis')}",
             f"can't pad {shape} by {written(pad_width)}",
         )
     items = tuple(map(_padded, shape.dims, widths))

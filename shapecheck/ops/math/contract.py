@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Kind, size_of
-from shapecheck.ops.agree import loose, one_kind, tensors_of
+from shapecheck.ops.agree import counted, loose, one_kind, tensors_of
 from shapecheck.ops.call import Call, Value, as_tensor, resolved, rule
 from shapecheck.ops.promotion import promoted
 from shapecheck.ops.saying import written
@@ -106,7 +106,7 @@ def tensordot(call: Call, input: Value, other: Value, dims: Value = 2, **rest: V
     one_kind(left, right, headline)
     if isinstance(dims, int):
         if dims > min(a.rank, b.rank):
-            raise mismatch(f"{dims} axes are contracted, more than there are", headline)
+            raise mismatch(f"{counted(dims, 'axis')} to contract, more than there are", headline)
         ours: Sequence[int] | None = range(a.rank - dims, a.rank)
         theirs: Sequence[int] | None = range(dims)
     elif isinstance(dims, (tuple, list)) and len(dims) == 2:
@@ -116,7 +116,9 @@ def tensordot(call: Call, input: Value, other: Value, dims: Value = 2, **rest: V
     if ours is None or theirs is None:
         return Tensor(Shape.unknown(), kind)
     if len(ours) != len(theirs):
-        raise mismatch(f"{len(ours)} axes are contracted with {len(theirs)}", headline)
+        raise mismatch(
+            f"{counted(len(ours), 'axis')} can't be contracted with {len(theirs)}", headline
+        )
     for i, j in zip(ours, theirs, strict=True):
         x, y = a.dims[i], b.dims[j]
         assert not isinstance(x, Run) and not isinstance(y, Run)  # both ranks are known

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from shapecheck import dtypes
+from shapecheck.ops.agree import counted
 from shapecheck.ops.call import (
     RULES,
     UNKNOWN,
@@ -157,8 +158,8 @@ def independent(call: Call, self: Mapping[str, Value]) -> Form:
         return Form(Shape.unknown(), Shape.unknown(), base.kind)
     if base.batch.rank is not None and count > base.batch.rank:
         raise mismatch(
-            f"the batch {base.batch} has no {count} axes",
-            f"can't take {count} axes of the batch as axes of the event",
+            f"the batch {base.batch} has no {counted(count, 'axis')}",
+            f"can't take {counted(count, 'axis')} of the batch as axes of the event",
             about=(base.batch,),
         )
     parts = parted(base.batch, count)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, size_of
-from shapecheck.ops.agree import size
+from shapecheck.ops.agree import are_given, counted, size
 from shapecheck.ops.call import Call, Value, resolved, rule
 from shapecheck.ops.promotion import promoted
 from shapecheck.ops.shape.axes import of_rank
@@ -47,7 +47,9 @@ def fourier(
     if s is None:
         given = [n] * len(axes)
     if len(given) != len(axes):
-        raise mismatch(f"{len(given)} sizes are given for {len(axes)} axes", headline)
+        raise mismatch(
+            f"{are_given(len(given), 'size')} for {counted(len(axes), 'axis')}", headline
+        )
     items = list(shape.dims)
     for axis, wanted in zip(axes, given, strict=True):
         last = kind != "full" and axis == axes[-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, Size
+from shapecheck.ops.agree import are_given, counted
 from shapecheck.ops.call import UNKNOWN, Call, Packed, Unknown, Value, resolved, rule
 from shapecheck.ops.named.naming import called, wanted
 from shapecheck.ops.named.operations import only
@@ -73,5 +74,5 @@ def unpack(call: Call, packed: Value, dim: Value, batch: Value, others: Value) -
 def other_count(count: int, names: int) -> bool:
     """Refuse another number of names than there are dimensions."""
     if count != names:
-        raise mismatch(f"{names} names are given", f"can't name {count} dimensions")
+        raise mismatch(are_given(names, "name"), f"can't name {counted(count, 'dimension')}")
     return False

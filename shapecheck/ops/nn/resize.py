@@ -8,7 +8,7 @@ from math import floor
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, IntSize, Size, size_of
-from shapecheck.ops.agree import fits_axis, listed, loose
+from shapecheck.ops.agree import are_given, counted, fits_axis, listed, loose
 from shapecheck.ops.agree import size as as_length
 from shapecheck.ops.call import Call, Unknown, Value, as_shape, as_tensor, rule
 from shapecheck.shapes import Run, Shape, Tensor, has_run, mismatch
@@ -55,8 +55,8 @@ def interpolate(
     if isinstance(given, (tuple, list)):
         if len(given) != len(spatial) and not has_run(given):
             raise mismatch(
-                f"{len(given)} {'sizes' if size is not None else 'factors'} are given "
-                f"for {len(spatial)} axes behind the channels",
+                f"{are_given(len(given), 'size' if size is not None else 'factor')} "
+                f"for {counted(len(spatial), 'axis')} behind the channels",
                 headline,
             )
         values: Sequence[Value] = given
@@ -194,7 +194,7 @@ def grid_sample(call: Call, input: Value, grid: Value, **rest: Value) -> Value:
         if shape.rank is not None and shape.rank not in (4, 5):
             raise mismatch(f'"{what}" has {shape.rank} axes, where 4 or 5 are expected', headline)
     if a.rank is not None and b.rank is not None and a.rank != b.rank:
-        raise mismatch(f'"input" has {a.rank} axes and "grid" {b.rank}', headline)
+        raise mismatch(f'"input" has {counted(a.rank, "axis")} and "grid" {b.rank}', headline)
     rank = a.rank or b.rank
     if rank is None:
         return Tensor(Shape.unknown(), tensor.dtype)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Size, Sym, size_of, symbol_of
-from shapecheck.ops.agree import loose
+from shapecheck.ops.agree import are_given, counted, loose
 from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, resolved, rule
 from shapecheck.ops.saying import written
 from shapecheck.shapes import Item, Run, Shape, Tensor, either, has_run, mismatch
@@ -33,12 +33,14 @@ def without(call: Call, shape: Shape, dim: Value, keepdim: Value = False) -> Sha
     return Shape(tuple(1 if at in axes else item for at, item in enumerate(shape.dims)))
 
 
-def axis_count(shape: Shape, given: int) -> str:
-    """Say that the number of arguments isn't that of the axes."""
-    rank = shape.least_rank
+def axis_count(shape: Shape, given: int, noun: str = "") -> str:
+    """Say that the number of arguments isn't that of the axes.
+
+    `noun` says what they are, where they aren't axes themselves.
+    """
     least = "" if shape.rank is not None else "at least "
-    noun = "axis" if rank == 1 else "axes"
-    return f"the tensor has {least}{rank} {noun}, and {given} {'is' if given == 1 else 'are'} given"
+    said = are_given(given, noun) if noun else f"{given} {'is' if given == 1 else 'are'} given"
+    return f"the tensor has {least}{counted(shape.least_rank, 'axis')}, and {said}"
 
 
 # Reordering -----------------------------------------------------------------------------------
@@ -127,7 +129,7 @@ def movedim(call: Call, input: Value, source: Value, destination: Value, **rest:
         return Tensor(of_rank(shape), tensor.dtype)
     if len(sources) != len(places):
         raise mismatch(
-            f"{len(sources)} axes are moved to {len(places)} places",
+            f"{counted(len(sources), 'axis')} can't go to {counted(len(places), 'place')}",
             f"can't move the axes of {shape}",
         )
     taken, put = call.axes(shape, sources), call.axes(shape, places)
@@ -270,7 +272,9 @@ def rot90(call: Call, input: Value, k: Value = 1, dims: Value = (0, 1), **rest: 
     tensor, shape = resolved(call, input)
     axes = call.axes(shape, dims)
     if isinstance(dims, (tuple, list)) and len(dims) != 2:
-        raise mismatch(f"{len(dims)} axes are given, and 2 span a plane", f"can't rotate {shape}")
+        raise mismatch(
+            f"{are_given(len(dims), 'axis')}, and 2 span a plane", f"can't rotate {shape}"
+        )
     if axes is None or len(axes) != 2 or not isinstance(k, int):
         return Tensor(of_rank(shape), tensor.dtype)
     return transpose(call, tensor, axes[0], axes[1]) if k % 2 else Tensor(shape, tensor.dtype)

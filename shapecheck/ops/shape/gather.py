@@ -167,7 +167,8 @@ def index_add(
     if values.known is not None and shape.known is not None:
         if len(values.known) != len(shape.known):
             raise mismatch(
-                f"the source has {len(values.known)} axes and the tensor {len(shape.known)}",
+                f"the source has {counted(len(values.known), 'axis')} "
+                f"and the tensor {len(shape.known)}",
                 headline,
             )
         axes = range(len(shape.known))

@@ -10,7 +10,7 @@ from typing import Final
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Size
-from shapecheck.ops.agree import listed, loose
+from shapecheck.ops.agree import counted, listed, loose
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, is_size, rule
 from shapecheck.ops.saying import written
 from shapecheck.ops.shape.first_class import (
@@ -94,7 +94,8 @@ def fit_into(
             if spare_ones and (size == 1 or loose(size) or (not items and _is_untold(size))):
                 continue
             raise mismatch(
-                f"the value has {len(given.dims)} axes and the target {len(target.dims)}",
+                f"the value has {counted(len(given.dims), 'axis')} "
+                f"and the target {len(target.dims)}",
                 headline,
                 "shape",
                 "squeeze",

@@ -41,7 +41,7 @@ def sum_to_size(call: Call, input: Value, size: Value, **rest: Value) -> Value:
         return Tensor(wanted, tensor.dtype)
     headline = f"can't sum {shape} to {wanted}"
     if wanted.rank > shape.rank:
-        raise mismatch(f"there are {shape.rank} axes, and {wanted.rank} sizes are given", headline)
+        raise mismatch(axis_count(shape, wanted.rank, "size"), headline)
     for axis in range(-wanted.rank, 0):
         found, kept = shape.dims[axis], wanted.dims[axis]
         assert not isinstance(found, Run) and not isinstance(kept, Run)
@@ -60,9 +60,7 @@ def _expanded(call: Call, shape: Shape, size: Sequence[Value]) -> Shape:
     headline = f"can't expand {shape} to ({' '.join(map(written, size))})"
     whole = not has_run(size)
     if whole and shape.least_rank > len(size):
-        raise mismatch(
-            f"the tensor has {shape.least_rank} axes, and {len(size)} sizes are given", headline
-        )
+        raise mismatch(axis_count(shape, len(size), "size"), headline)
     result: list[Item] = []
     facing = list(shape.dims)
     lost = False
@@ -117,9 +115,8 @@ def repeat(call: Call, input: Value, repeats: Value, **rest: Value) -> Value:
     if tile:
         repeats = (1,) * (shape.least_rank - len(repeats)) + repeats
     if len(repeats) < shape.least_rank:
-        reason = axis_count(shape, len(repeats)).replace(", and ", ", and repeats for ")
         raise mismatch(
-            reason.replace(" is given", " are given"),
+            axis_count(shape, len(repeats), "repeat"),
             f"can't repeat {shape} by ({', '.join(map(written, repeats))})",
         )
     if shape.rank is None and tile:
