@@ -53,7 +53,7 @@ from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
-from shapecheck.ops.call import are, as_shape, is_int, is_size
+from shapecheck.ops.call import are, are_dims, as_shape, is_int, is_size
 from shapecheck.shapes import Facts, Run, Shape, Tensor, runs_in
 
 _ROUNDS = 5
@@ -187,6 +187,8 @@ def _parts(
     """Return the items of what is unpacked; a shape of unknown rank has one for each target."""
     if not isinstance(value, tuple):
         return iterate(frame, value)[0]
+    if are_dims(value):
+        value = frame.state.facts.items(value)
     match runs_in(value):
         case []:
             return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Hashable
 from typing import Final
 
@@ -98,11 +99,16 @@ class DottedKind(Kind[Dotted]):
         return NOTHING if cls is None else _instance(frame, cls, arguments)
 
     def plain(self, spelling: Spelling, value: Value, held: Dotted) -> Value:
-        return _NUMBER_TYPES.get(held.name, held)
+        found = _NUMBER_TYPES.get(held.name)
+        if found is None and _LIKE_A_DTYPE.fullmatch(held.name):
+            return UNKNOWN  # one that there is since some version
+        return held if found is None else found
 
 
 register(Dotted, DottedKind())
 
+
+_LIKE_A_DTYPE: Final = re.compile(r"torch\.[a-z]+\d\w*")
 
 _NUMBER_TYPES: Final = {
     f"builtins.{name}": DType(dtypes.of(dtype))

@@ -8,7 +8,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, Kind, size_of
 from shapecheck.ops.agree import counted, loose, one_kind, tensors_of
-from shapecheck.ops.call import Call, Value, as_tensor, resolved, rule
+from shapecheck.ops.call import Call, DType, Value, as_tensor, resolved, rule
 from shapecheck.ops.promotion import promoted
 from shapecheck.ops.saying import written
 from shapecheck.ops.shape.axes import of_rank
@@ -92,6 +92,32 @@ def addmm(call: Call, input: Value, **factors: Value) -> Value:
     headline = f"can't add {as_tensor(input)} to a product of shape {result}"
     call.broadcast((result, as_tensor(input)), headline)
     return result
+
+
+@rule("grouped_mm")
+def grouped_mm(call: Call, mat_a: Value, mat_b: Value, offs: Value = None, **rest: Value) -> Value:
+    """Multiply a matrix for each group: rows of one, or what is contracted, end at `offs`."""
+    left, a = resolved(call, mat_a)
+    right, b = resolved(call, mat_b)
+    ranks = a.rank, b.rank
+    if None in ranks:
+        return Tensor(Shape.unknown(), promoted(left, right))
+    headline = f"can't multiply {a} by {b} in groups"
+    if not {*ranks} <= {2, 3}:
+        raise mismatch("it takes matrices, or one for each group", headline)
+    product = matmul(call, left, right)
+    assert isinstance(product, Tensor)
+    groups = next((one.at(0) for one in (a, b) if one.rank == 3), None)
+    ends = call.facts.shape(offs.shape).at(0) if isinstance(offs, Tensor) else None
+    if groups is not None and ends is not None and not call.unify(ends, groups):
+        raise mismatch(f"there are {groups} groups and {ends} ends of groups", headline)
+    if ranks == (2, 2):
+        shape = Shape((dims.unknown() if ends is None else ends, *product.shape.dims))
+    else:
+        shape = product.shape if ranks == (3, 3) else Shape(product.shape.dims[1:])
+    out = rest.get("out_dtype")
+    kind = out.dtypes if isinstance(out, DType) else product.dtype if out is None else dtypes.FLOAT
+    return Tensor(shape, kind)
 
 
 @rule("tensordot")
