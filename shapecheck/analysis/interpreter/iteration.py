@@ -12,7 +12,8 @@ from shapecheck.analysis.values.model import ListContent
 from shapecheck.dims import IntSize
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
-from shapecheck.shapes import Tensor
+from shapecheck.ops.call import are_dims
+from shapecheck.shapes import Shape, Tensor, has_run
 
 UNROLL: Final = 64
 """As many items are gone over one by one."""
@@ -37,6 +38,13 @@ def iterate(frame: Frame, value: Value) -> Iterated:
 def spelled_out(frame: Frame, value: Value) -> tuple[Value, ...] | None:
     """Return the items of what has a star before it, runs among them; None where not known."""
     return value if isinstance(value, tuple) else iterate(frame, value)[0]
+
+
+def learned(frame: Frame, items: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return sizes with what has been learned of the runs among them."""
+    if has_run(items) and are_dims(items):
+        return frame.state.facts.shape(Shape(items)).dims
+    return items
 
 
 def first(frame: Frame, value: Value, element: Value) -> Value:

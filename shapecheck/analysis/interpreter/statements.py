@@ -29,6 +29,7 @@ from shapecheck.analysis.interpreter.iteration import (
     iterate,
     iterated,
     last,
+    learned,
     length,
 )
 from shapecheck.analysis.interpreter.kinds import assign_attribute, held_by, kind_of
@@ -53,7 +54,7 @@ from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
-from shapecheck.ops.call import are, are_dims, as_shape, is_int, is_size
+from shapecheck.ops.call import are, as_shape, is_int, is_size
 from shapecheck.shapes import Facts, Run, Shape, Tensor, runs_in
 
 _ROUNDS = 5
@@ -187,8 +188,7 @@ def _parts(
     """Return the items of what is unpacked; a shape of unknown rank has one for each target."""
     if not isinstance(value, tuple):
         return iterate(frame, value)[0]
-    if are_dims(value):
-        value = frame.state.facts.items(value)
+    value = learned(frame, value)
     match runs_in(value):
         case []:
             return value
@@ -215,9 +215,9 @@ def _around_run(
     count = len(targets) - len(value) + 1
     if count < 0:
         return None
-    learned = tuple(run.another(_label(target)) for target in targets[at : at + count])
-    frame.state.facts.learn_run(run.symbol, learned)
-    return (*value[:at], *learned, *value[at + 1 :])
+    axes = tuple(run.another(_label(target)) for target in targets[at : at + count])
+    frame.state.facts.learn_run(run.symbol, axes)
+    return (*value[:at], *axes, *value[at + 1 :])
 
 
 def _reached(

@@ -6,7 +6,7 @@ import ast
 
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.iteration import another
+from shapecheck.analysis.interpreter.iteration import another, learned
 from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, register
 from shapecheck.analysis.interpreter.truth import SEQUENCE, any_equal
 from shapecheck.analysis.program.model import Value
@@ -14,7 +14,7 @@ from shapecheck.analysis.values.model import Bound
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN, Fields, Sizes, like
 from shapecheck.ops.call import are_dims, as_shape
-from shapecheck.shapes import Item, Run, Shape, Tensor, has_run, runs_in
+from shapecheck.shapes import Item, Run, Tensor, has_run, runs_in
 
 
 class TupleKind(Kind[tuple[Value, ...]]):
@@ -116,13 +116,13 @@ def item_of(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
             part = part_of(frame, items, index)
             return UNKNOWN if part is None else part
         case int():
-            items = _learned(frame, items)
+            items = learned(frame, items)
             reached = items[: index + 1] if index >= 0 else items[index:]
             if has_run(reached):
                 found = frame.state.facts.reach(items, index) if are_dims(items) else None
                 return dims.unknown() if found is None else found
             return items[index] if -len(items) <= index < len(items) else UNKNOWN
-    return _any_item(_learned(frame, items))
+    return _any_item(learned(frame, items))
 
 
 def part_of(frame: Frame, items: tuple[Value, ...], index: slice) -> tuple[Value, ...] | None:
@@ -132,18 +132,11 @@ def part_of(frame: Frame, items: tuple[Value, ...], index: slice) -> tuple[Value
         return ()
     if not all(part is None or isinstance(part, int) for part in parts) or index.step == 0:
         return None  # a step of 0 raises
-    items = _learned(frame, items)
+    items = learned(frame, items)
     runs = [at for at, _ in runs_in(items)]
     if runs and not _clear_of(runs, index, len(items)):
         return _part(items, index) if are_dims(items) else None
     return items[index]
-
-
-def _learned(frame: Frame, items: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Return sizes with what has been learned of the runs among them."""
-    if has_run(items) and are_dims(items):
-        return frame.state.facts.shape(Shape(items)).dims
-    return items
 
 
 def _part(items: tuple[Item, ...], index: slice) -> tuple[Value, ...] | None:
