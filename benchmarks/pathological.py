@@ -168,6 +168,19 @@ def mutual_recursion(size: int) -> str:
     return HEAD + "".join(ring) + "m0(torch.zeros(2, 3), 5)\n"
 
 
+def call_chain(size: int) -> str:
+    """Return functions each of which calls the next, in either order, whatever that gives."""
+    one = 'def {0}{1}(x: Float[Tensor, "b d"]):\n    return {0}{2}(x)\n\n\n'
+    ends = "".join(f"def {name}{size}(x):\n    return unknown(x)\n\n\n" for name in "cd")
+    down = "".join(one.format("c", at, at + 1) for at in range(size))
+    return HEAD + ends + down + "".join(one.format("d", at, at + 1) for at in reversed(range(size)))
+
+
+def evidence_chain(size: int) -> str:
+    """Return functions without annotations each of which calls the next, in either order."""
+    return call_chain(size).replace(': Float[Tensor, "b d"]', "")
+
+
 def class_recursion(size: int) -> str:
     """Return classes that make each other."""
     one = (
@@ -829,6 +842,8 @@ PROGRAMS: Final[dict[str, tuple[Callable[[int], str], int]]] = {
     "questions of classes": (isinstance_chain, 100),
     "recursion": (recursion, 50),
     "recursion in a ring": (mutual_recursion, 50),
+    "calls in a chain": (call_chain, 150),
+    "calls in a chain, bare": (evidence_chain, 150),
     "recursion by classes": (class_recursion, 50),
     "inheritance": (inheritance, 100),
     "diamonds": (diamonds, 50),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from shapecheck import dtypes, hints, spec
 from shapecheck.blame import BROADCAST, OPERATION, Blame
@@ -29,13 +30,17 @@ from shapecheck.shapes import (
     Topic,
 )
 
+_LONGEST: Final = 1_500
+_LEFT: Final = 700
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """An error's text, its code, its notes in the order in which they are shown, and its blame.
 
     `reason`: the sentence behind the colon of the text, where a value doesn't fit its annotation.
-    `numbers`: those among the sizes that it is about.
+    `numbers`: those among the sizes that it is about. Of a text or note that has no end, because
+    it quotes something that has none, the middle is left out.
     """
 
     text: str
@@ -44,6 +49,14 @@ class Message:
     blame: Blame = OPERATION
     reason: str = ""
     numbers: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", _without_middle(self.text))
+        object.__setattr__(self, "notes", tuple(map(_without_middle, self.notes)))
+
+
+def _without_middle(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LEFT]} [...] {text[-_LEFT:]}"
 
 
 def operation(

@@ -49,3 +49,11 @@ def test_a_value_is_told_where_the_text_does_not_say_it(
     misfit = Misfit(0, declared, built(value), 7)
     said = explain.boundary("x", Shape((7,)), spec.parse(declared), misfit)
     assert said.reason == f"axis 0 is 7, declared {declared}{here}"
+
+
+def test_of_a_message_without_end_the_middle_is_left_out() -> None:
+    text = f"in \"{'b ' * 2000}{{#}}\": '#' isn't a Python expression"
+    message = explain.Message(text, notes=("short", text))
+    assert message.notes == ("short", message.text)
+    assert message.text == f"{text[:700]} [...] {text[-700:]}"
+    assert explain.Message(text[:1500]).text == text[:1500]

@@ -218,6 +218,20 @@ def test_the_first_cause(text: str, kind: Any, subject: str) -> None:
     assert causes == {Cause(kind, subject)}
 
 
+def test_the_first_cause_behind_many_calls() -> None:
+    """A long chain of functions is followed for a while."""
+    head = "from torch import Tensor\nfrom shapecheck import Float\nfrom fancylib import lost\n"
+    one = 'def f{}(x: Float[Tensor, "b d"]):\n    return {}(x)\n'
+    calls = [*(f"f{at + 1}" for at in range(300)), "lost"]
+    text = head + "".join(one.format(at, call) for at, call in enumerate(calls))
+    bodies = inspect(Source("m", "m.py", text), NoSources(), Options())
+    causes = [one.reason for body in bodies for one in body.seen if one.reason is not None]
+    assert causes == [
+        *(Cause("function", f"f{at + 9}") for at in range(292)),
+        *[Cause("library", "fancylib.lost")] * 9,
+    ]
+
+
 @interpreted
 def test_what_takes_too_long_is_a_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function that is too long to be looked into from where it is called."""

@@ -73,6 +73,8 @@ _FIRST: Final = frozenset(
     "log_probs".split()
 )
 """What signatures call an argument that is a tensor, or several, and never a size."""
+_DEEPEST: Final = 16
+"""Through so many calls a parameter is followed to see whether it is a tensor."""
 
 
 def shown(
@@ -480,8 +482,9 @@ def _handed_to_optional(called: Function, node: ast.Call, is_bound: bool) -> set
 
 def shown_alone(function: Function) -> Set[str]:
     """Return the parameters of a function that its use of them shows to be tensors, by itself."""
+    question = ("shown", function.node, function.owner)
     return function.module.recall(
-        ("shown", function.node, function.owner), lambda: _shown_alone(function), frozenset[str]()
+        question, lambda: _shown_alone(function), frozenset[str](), deepest=_DEEPEST
     )
 
 

@@ -31,6 +31,8 @@ from shapecheck.shapes import Tensor
 _NEVER: Final = sys.maxsize
 _DEEPEST: Final = 64
 """So many expressions back is what makes something unknown looked for."""
+_FARTHEST: Final = 8
+"""And in so many functions, each of which calls the next one."""
 _EACH: Final = frozenset(
     f"{prefix}{name}"
     for name in ("parameters", "buffers", "modules", "children")
@@ -300,8 +302,9 @@ class Causes:
             return Cause("budget", name)
         if found is not None or not is_def(function.node):
             return found or Cause("function", name)
-        if function.module is self._analysis.module and function.node not in self._busy:
-            busy = self._busy | {function.node}
+        busy = self._busy | {function.node}
+        is_near = len(self._busy) < len(busy) <= _FARTHEST
+        if function.module is self._analysis.module and is_near:
             found = Causes(self._analysis, function.node, function, busy).result()
         return found or Cause("function", name)
 

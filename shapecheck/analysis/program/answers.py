@@ -80,8 +80,8 @@ class _Origin:
     """A question that can be asked again by itself, and what was found.
 
     `answer` finds it out, and gives `MISSING` where it can't be kept; `alike` tells whether two
-    answers are the same to all who ask. `is_limited`: it is `limited` that was answered; that and
-    `home` are as for `Memory.answering`.
+    answers are the same to all who ask. `is_limited`: it is `limited` that was answered; that,
+    `home` and `depth` are as for `Memory.answering`.
     """
 
     question: Hashable
@@ -91,6 +91,7 @@ class _Origin:
     alike: Callable[[Any, Any], bool]
     found: Found
     home: str
+    depth: int
 
 
 def _module_of(ground: Ground) -> str:
@@ -130,7 +131,8 @@ class _Answer:
     """What was found, what it rests on, and how far out it depends on the asker.
 
     `met` is the number of the open question that was met, if any. `is_limited`: the depth or the
-    steps that the asker had left had a say in it; `is_chained`: who asked the asker had.
+    steps that the asker had left had a say in it; `is_chained`: who asked the asker had. `height`
+    is how many questions stood within each other for it, where these are only asked so deep.
     """
 
     found: Found
@@ -138,6 +140,7 @@ class _Answer:
     met: int = _NONE
     is_limited: bool = False
     is_chained: bool = False
+    height: int = 0
 
 
 MOST = 1 << 16
@@ -181,6 +184,7 @@ class Memory:
         self._provisional: list[Hashable] = []
         self._met = _NONE
         self._is_limited = self._is_chained = False
+        self._depth = self._height = 0
         self._edits = 0
         self._at_home: dict[str, set[Hashable]] = {}
 
@@ -305,6 +309,7 @@ class Memory:
             limited=origin.limited,
             again=origin.answer,
             alike=origin.alike,
+            depth=origin.depth,
         ) as keep:
             found = origin.answer()
             if found is not MISSING:
@@ -335,6 +340,7 @@ class Memory:
             self._met = answer.met
         self._is_limited |= answer.is_limited
         self._is_chained |= answer.is_chained
+        self._height = max(self._height, answer.height)
         return answer.found
 
     def _found_anew(self, question: Hashable, old: _Answer) -> object:
@@ -368,6 +374,7 @@ class Memory:
         limited: Hashable | None = None,
         again: Callable[[], object] | None = None,
         alike: Callable[[Any, Any], bool] = is_same,
+        depth: int = 0,
     ) -> Iterator[Callable[[object], None]]:
         """Answer a question; what is yielded keeps the answer, and may go uncalled.
 
@@ -376,11 +383,14 @@ class Memory:
         `limited` is the question that is answered where the depth and the steps of the asker limit
         what is found, which it has to tell apart. Without one it begins with its own.
 
-        `again` finds it out without its asker, and `alike` compares what is found.
+        `again` finds it out without its asker, and `alike` compares what is found. `depth` is that
+        of the questions asked for it which are only asked so deep.
         """
         number = self._open[question] = len(self._open)
         outer_asked, outer_met = self.asked, self._met
         outer_limited, outer_chained = self._is_limited, self._is_chained
+        outer_depth, outer_height = self._depth, self._height
+        self._depth, self._height = depth, 0
         self.asked, self._met, self._is_limited, self._is_chained = set(), _NONE, False, False
         mark = len(self._provisional)
         kept: list[object] = []
@@ -388,6 +398,8 @@ class Memory:
             yield kept.append
         finally:
             del self._open[question]
+            height = self._height + 1 if depth else 0
+            self._depth, self._height = outer_depth, max(outer_height, height)
             rests_on, met = (Grounds(self.asked, self._edits) if self.asked else None), self._met
             is_limited = self._is_limited and limited is not None
             is_chained = self._is_chained and limited is not None
@@ -402,15 +414,19 @@ class Memory:
             self._forget(mark)
             if kept:
                 key = limited if is_limited else question
-                self._answers[key] = _Answer(kept[0], rests_on, is_limited=is_limited)
+                self._answers[key] = _Answer(
+                    kept[0], rests_on, is_limited=is_limited, height=height
+                )
                 if home:
                     self._at_home.setdefault(home, set()).add(key)
                 if self.stays and again is not None and rests_on is not None:
                     rests_on.origin = _Origin(
-                        question, limited, is_limited, again, alike, kept[0], home
+                        question, limited, is_limited, again, alike, kept[0], home, depth
                     )
         elif kept and question not in self._answers:
-            self._answers[question] = _Answer(kept[0], rests_on, met, is_limited, is_chained)
+            self._answers[question] = _Answer(
+                kept[0], rests_on, met, is_limited, is_chained, height
+            )
             self._provisional.append(question)
 
     def recall(
@@ -420,20 +436,41 @@ class Memory:
         meanwhile: S,
         home: str = "",
         alike: Callable[[T, T], bool] = is_same,
+        deepest: int | None = None,
     ) -> T | S:
         """Return the answer to a question, found once; `meanwhile` where that asks it again.
 
-        `home` and `alike` are as for `answering`.
+        `home` and `alike` are as for `answering`. `deepest`: as many questions of this kind may
+        stand within each other; what would be asked further down is answered by `meanwhile`.
         """
-        found = self.find(question)
+        depth, limited = 0, None
+        found = (
+            MISSING
+            if deepest is not None and self._is_high(question, deepest)
+            else self.find(question)
+        )
+        if deepest is not None:
+            depth, limited = self._depth + 1, (question, self._depth)
+            if found is MISSING:
+                found = self.find(limited)
         if found is not MISSING:
             return found  # type: ignore[return-value]  # what `answer` gave before
         if self.is_open(question):
             return meanwhile
-        with self.answering(question, home=home, again=answer, alike=alike) as keep:
+        if deepest is not None and depth > deepest:
+            self.limited()
+            return meanwhile
+        with self.answering(
+            question, home=home, limited=limited, again=answer, alike=alike, depth=depth
+        ) as keep:
             result = answer()
             keep(result)
         return result
+
+    def _is_high(self, question: Hashable, deepest: int) -> bool:
+        """Whether more questions stood within each other for what is known than may here."""
+        known = self._answers.get(question)
+        return known is not None and self._depth + known.height > deepest
 
     def _forget(self, mark: int) -> None:
         for question in self._provisional[mark:]:

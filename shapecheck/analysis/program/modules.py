@@ -75,9 +75,11 @@ class Module:
         answer: Callable[[], T],
         meanwhile: S,
         alike: Callable[[T, T], bool] = is_same,
+        deepest: int | None = None,
     ) -> T | S:
         """Return the answer to a question about what stands here; see `Memory.recall`."""
-        return self.program.memory.recall(question, answer, meanwhile, self.name, alike)
+        memory = self.program.memory
+        return memory.recall(question, answer, meanwhile, self.name, alike, deepest)
 
     def resolve(self, name: str) -> Value:
         """Return what a global name means; `NOTHING` if the module doesn't bind it."""
