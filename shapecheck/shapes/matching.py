@@ -187,15 +187,18 @@ class Matcher:
         """Fit two groups or more, once all of them but one have a known length."""
         lengths = [self._length(entry) for entry in spread.entries]
         spare = len(spread.items) - sum(length for length in lengths if length is not None)
-        open_ = lengths.count(None)
+        open_ = [e for e, length in zip(spread.entries, lengths, strict=True) if length is None]
         if spare < 0 or (not open_ and spare):
             return Misfit(None)
-        if open_ > 1 and spare:
+        if len(open_) > 1 and spare and not _are_one(open_):
             self.pending.append(spread)
             return None
+        each, left = divmod(spare, max(len(open_), 1))
+        if left:
+            return Misfit(None, str(open_[0]), each, each + left)
         at = 0
         for entry, length in zip(spread.entries, lengths, strict=True):
-            count = spare if length is None else length
+            count = each if length is None else length
             part = tuple(spread.items[at : at + count])
             misfit = self._entry(entry, part, spread.offset + at)
             if misfit:
@@ -525,6 +528,12 @@ def _is_of_few(gap: IntSize) -> bool:
     (symbol,) = gap.symbols()
     large = (dims.substitute(gap, {symbol: size}) for size in _LARGE)
     return symbol.kind is Kind.NAME and 0 not in large
+
+
+def _are_one(entries: Sequence[spec.Entry]) -> bool:
+    """Whether entries are one group, which has the same dimensions wherever it stands."""
+    is_one = len({_key(entry) for entry in entries}) == 1
+    return is_one and not any(entry.anonymous or entry.broadcast for entry in entries)
 
 
 def _key(entry: spec.Entry) -> str:

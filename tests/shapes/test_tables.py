@@ -347,7 +347,7 @@ def test_two_paths(request: pytest.FixtureRequest) -> None:
 
 ANNOTATIONS = (
     "b t|2*n|n+1 n|h*w|(h d)|(h *s)|*s d|*s|... d|b ... d|*s *r d|*#s d|#b d|?n ?n|_ t|3 t|"
-    "*#s *r d|*#s *s d|*#s *s|*r *#s|*s *s|"
+    "*#s *r d|*#s *s d|*#s *s|*r *#s|*s *s|*s d *s|"
     "min(n,3)|n//2 n|-n|(2 n)|*s 3|+s d|*_s d|{x} t|t {x}+1|#3 t"
 ).split("|")
 SHAPES: list[tuple[Item, ...]] = [

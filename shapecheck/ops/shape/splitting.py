@@ -83,6 +83,9 @@ def _like(shape: Shape) -> Shape:
 def _equal_pieces(whole: IntSize, piece: IntSize) -> list[IntSize] | None:
     """Return the sizes of the pieces, None where their number isn't known."""
     if piece == 0:
+        if isinstance(whole, int) and whole:
+            reason = f"only an axis of 0 has such, and this one is {whole}"
+            raise mismatch(reason, "can't split into pieces of 0")
         return [0] if whole == 0 else None
     if isinstance(whole, int) and isinstance(piece, int):
         if piece < 0:
