@@ -532,8 +532,9 @@ def _is_of_few(gap: IntSize) -> bool:
 
 def _are_one(entries: Sequence[spec.Entry]) -> bool:
     """Whether entries are one group, which has the same dimensions wherever it stands."""
-    is_one = len({_key(entry) for entry in entries}) == 1
-    return is_one and not any(entry.anonymous or entry.broadcast for entry in entries)
+    groups = [one for one in entries if isinstance(one, spec.Group)]
+    is_one = len({_key(group) for group in groups}) == 1
+    return is_one and not any(group.anonymous or group.broadcast for group in groups)
 
 
 def _key(entry: spec.Entry) -> str:

@@ -24,7 +24,7 @@ from shapecheck.signatures import StubError
 
 PACKAGE = str(Path(analysis.__file__).parents[1])
 INTERNAL = re.compile(
-    r"0x[0-9a-f]{6,}|<[\w.]+ object|<(?:class|function|enum|bound method|built-in) |<\w+: |"
+    r"0x[0-9a-f]{6,}|(?<!<)<[\w.]+ object|<(?:class|function|enum|bound method|built-in) |<\w+: |"
     r"\b_?[A-Z]\w*\(\w+=|Traceback|internal error|\bNOTHING\b|\bUNKNOWN\b"
 )
 """What belongs to the inside of the tool, or of Python, unless the program itself says it."""
