@@ -211,9 +211,10 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun if count == 1 else plural}"
 
 
-def are_given(count: int, noun: str) -> str:
-    """Say how many of something a call has, `1 size is given`."""
-    return f"{counted(count, noun)} {'is' if count == 1 else 'are'} given"
+def are_given(count: int, noun: str = "") -> str:
+    """Say how many of something a call has, `1 size is given`, or `1 is given`."""
+    said = counted(count, noun) if noun else str(count)
+    return f"{said} {'is' if count == 1 else 'are'} given"
 
 
 def listed(words: Sequence[object]) -> str:

@@ -444,15 +444,11 @@ class Memory:
         stand within each other; what would be asked further down is answered by `meanwhile`.
         """
         depth, limited = 0, None
-        found = (
-            MISSING
-            if deepest is not None and self._is_high(question, deepest)
-            else self.find(question)
-        )
-        if deepest is not None:
+        if deepest is None:
+            found = self.find(question)
+        else:
             depth, limited = self._depth + 1, (question, self._depth)
-            if found is MISSING:
-                found = self.find(limited)
+            found = self._find_within(question, limited, deepest)
         if found is not MISSING:
             return found  # type: ignore[return-value]  # what `answer` gave before
         if self.is_open(question):
@@ -467,8 +463,18 @@ class Memory:
             keep(result)
         return result
 
+    def _find_within(self, question: Hashable, limited: Hashable, deepest: int) -> object:
+        """Return what is known for which no more questions stood within each other than may here.
+
+        An edit may have had it found anew, with more of them.
+        """
+        if not self._is_high(question, deepest):
+            found = self.find(question)
+            if not self._is_high(question, deepest):
+                return self.find(limited) if found is MISSING else found
+        return self.find(limited)
+
     def _is_high(self, question: Hashable, deepest: int) -> bool:
-        """Whether more questions stood within each other for what is known than may here."""
         known = self._answers.get(question)
         return known is not None and self._depth + known.height > deepest
 

@@ -39,8 +39,8 @@ def axis_count(shape: Shape, given: int, noun: str = "") -> str:
     `noun` says what they are, where they aren't axes themselves.
     """
     least = "" if shape.rank is not None else "at least "
-    said = are_given(given, noun) if noun else f"{given} {'is' if given == 1 else 'are'} given"
-    return f"the tensor has {least}{counted(shape.least_rank, 'axis')}, and {said}"
+    axes = counted(shape.least_rank, "axis")
+    return f"the tensor has {least}{axes}, and {are_given(given, noun)}"
 
 
 # Reordering -----------------------------------------------------------------------------------

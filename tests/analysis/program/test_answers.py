@@ -16,6 +16,7 @@ from repository import ROOT
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
 from shapecheck.analysis.check import module
 from shapecheck.analysis.program import answers, modules
+from shapecheck.analysis.program.reading import Reading
 
 HEAD = """\
 import torch
@@ -332,6 +333,32 @@ def test_what_is_asked_only_so_deep_is_the_same_in_any_order(seed: int) -> None:
             memory.recall(("another", one), lambda one=one: ask(one), None)
         memory.begin_part()
         assert ask(one) == within(calls, one, deepest - 1)
+
+
+def test_what_is_found_anew_after_an_edit_looks_no_deeper() -> None:
+    """An answer that an edit makes look further down isn't taken where that is too deep."""
+    calls: dict[int, list[int]] = {0: [], 1: [0], 3: [], 4: [3], 5: [4]}
+    body = Reading("here", "3", lambda: ())
+    memory = answers.Memory()
+    memory.stays = True
+
+    def found(one: int) -> frozenset[int]:
+        if one == 3:
+            memory.asked.add(body)
+        below = (ask(called) for called in calls[one])
+        return frozenset((one,)).union(*below)
+
+    def ask(one: int) -> frozenset[int]:
+        return memory.recall(one, lambda: found(one), frozenset[int](), deepest=3)
+
+    memory.begin()
+    assert ask(3) == {3}
+    calls[3], body.is_gone = [1], True
+    body = Reading("here", "3", lambda: ())
+    memory.edited("here")
+    memory.begin_part()
+    assert ask(5) == {5, 4, 3}
+    assert ask(3) == {3, 1, 0}
 
 
 def test_a_call_in_a_function_with_any_number_of_axes_is_known_again() -> None:
