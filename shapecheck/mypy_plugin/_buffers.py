@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from mypy.nodes import MemberExpr
 from mypy.types import Instance, TypeVarType, UnionType, get_proper_type
 
-from shapecheck.analysis.program.syntax import syntax
 from shapecheck.mypy_plugin._names import MODULE, REGISTERING, TENSOR
 
 if TYPE_CHECKING:
@@ -51,6 +50,9 @@ class Buffers:
         read = module and self._reader.read(info.module_name, module.path)
         if not read or not any(name in read[0].text for name in REGISTERING):
             return
+        # Imported late: a run in which nothing has changed needs no syntax.
+        from shapecheck.analysis.program.syntax import syntax
+
         with suppress(SyntaxError, ValueError, RecursionError):
             for node in ast.walk(syntax(read[0]).tree):
                 if isinstance(node, ast.ClassDef) and node.name == info.name:

@@ -20,8 +20,6 @@ from mypy.types import (
 )
 
 from shapecheck.mypy_plugin._names import OF_ELEMENTS, TENSOR, VIEW, VIEWS
-from shapecheck.ops.named.views import is_in_place
-from shapecheck.signatures import table
 
 if TYPE_CHECKING:
     from mypy.checker import TypeChecker
@@ -38,11 +36,16 @@ def takes_views(fullname: str) -> bool:
 
 def is_elementwise(name: str) -> bool:
     """Whether a method of torch's tensors takes each element by itself."""
+    # Imported late: a run in which nothing has changed asks for no signature.
+    from shapecheck.signatures import table
+
     return table().is_elementwise(f"torch.Tensor.{name}")
 
 
 def given_views(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
     """Return a signature that takes views where views are given, and gives one."""
+    from shapecheck.ops.named.views import is_in_place  # late, as above
+
     signature = ctx.default_signature
     given = [_options(ctx, arguments) for arguments in ctx.args]
     views = [[one for one in options if _is_view(one)] for options in given]
