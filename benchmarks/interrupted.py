@@ -49,7 +49,7 @@ class Layer(torch.nn.Module):
         return self.line(x).view(b * n, d)
 '''
 WRONG = "\n\ndef wrong() -> torch.Tensor:\n    return torch.ones(2, 3) @ torch.ones({size}, 3)\n"
-FILES = 12
+FILES = 4
 KEPT = ("__pycache__", ".mypy_cache", "kept")
 
 
