@@ -443,7 +443,9 @@ class _Joiner:
             return like(a, (self.value(x, y, (*key, i)) for i, (x, y) in pairs))
         return UNKNOWN
 
-    def numbers(self, a: Value, b: Value, key: tuple[object, ...]) -> Scalar:
+    def numbers(self, a: Value, b: Value, key: tuple[object, ...]) -> Value:
+        if type(a) is type(b) and a == b:
+            return a
         return Scalar(as_tensor(a).dtype | as_tensor(b).dtype)
 
     def dtypes(self, a: DType, b: DType, key: tuple[object, ...]) -> DType:

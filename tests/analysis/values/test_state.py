@@ -37,6 +37,8 @@ def test_contents_say_what_is_in_them() -> None:
     [
         (3, 3, 3),
         ("x", "x", "x"),
+        (0.5, float("0.5"), 0.5),
+        (0.5, 0.25, Scalar(dtypes.DEFAULT_FLOAT)),
         (1, 2.5, Scalar(dtypes.INT64 | dtypes.DEFAULT_FLOAT)),
         (True, False, Scalar(dtypes.BOOL)),
         (2.5, 2.5, 2.5),
