@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING
@@ -102,7 +103,8 @@ class ModuleFinder:
     `modules` are those that mypy has loaded; a module from its cache is among them before any
     module that imports it is checked. `roots` are more folders to look in (mypy's `mypy_path`),
     `packages` those of packages that have types, `libraries` of those that are about torch.
-    `remembered` is where modules were the last time, for as long as mypy hasn't loaded any.
+    `remembered` is where modules were the last time, for as long as mypy hasn't loaded any; it
+    loads those of packages when it checks what imports them, if it does.
     """
 
     def __init__(
@@ -122,18 +124,23 @@ class ModuleFinder:
         known = self.modules.get(module)
         if known is not None:
             return known.path
-        if not self.modules:
-            path = self.remembered.get(module)
-            if path is not None and os.path.isfile(path):  # noqa: PTH113 - as below
+        path = self.remembered.get(module)
+        if path is not None and (is_library(path) or not self.modules):
+            if os.path.isfile(path):  # noqa: PTH113 - as below
                 return path
         return self._find_on_disk(module, looker)
 
     def _find_on_disk(self, module: str, looker: tuple[str, str]) -> str | None:
         parts = module.split(".")
-        packages = (root for root in self._packages if _is_typed(root, parts))
-        libraries = (root for root in self._libraries if is_about_torch(root, parts[0]))
+        inside = os.path.join(*parts[:-1], "")  # noqa: PTH118 - as below
+
+        def has_folder(root: str) -> bool:
+            return not inside or os.path.isdir(os.path.join(root, inside))  # noqa: PTH112, PTH118
+
+        packages = (one for one in self._packages if has_folder(one) and _is_typed(one, parts))
+        libraries = (one for one in self._libraries if is_about_torch(one, parts[0]))
         for root in (source_root(*looker), *self.roots, *packages, *libraries):
-            for path in _candidates(root, parts):
+            for path in _candidates(root, parts) if has_folder(root) else ():
                 if os.path.isfile(path):  # noqa: PTH113 - asked for every name that isn't a module
                     return path
         return None
@@ -192,6 +199,7 @@ def _has_annotations(found: tuple[Source, Version] | None) -> bool:
     return found is not None and hands_out_shapes(found[1].path, found[0].text, found[1].size)
 
 
+@lru_cache(maxsize=4096)
 def source_root(module: str, path: str) -> str:
     """Return the folder that the dotted name of a module starts from."""
     depth = module.count(".") + 1

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from mypy.nodes import MypyFile
+
+from shapecheck.mypy_plugin._sources import ModuleFinder
 
 if TYPE_CHECKING:
     from tests.mypy_plugin.conftest import Project
@@ -216,3 +219,21 @@ def test_a_module_has_to_do_with_tensors_now(new_project: Callable[..., Project]
     assert project.check() == {"user.py": ["1: error: looked at  [shape]"]}
     project.write({"helper.py": "value = 1\n"})
     assert project.check() == {}
+
+
+def test_a_package_that_mypy_has_not_loaded_yet(tmp_path: Path) -> None:
+    """It is where it was the last time; of what is checked mypy says where each module is."""
+    library = tmp_path / "site-packages" / "layers" / "__init__.py"
+    own = tmp_path / "old" / "net.py"
+    for path in (library, own):
+        path.parent.mkdir(parents=True)
+        path.write_text("", "utf-8")
+    finder = ModuleFinder(())
+    finder.remembered = {"layers": str(library), "net": str(own)}
+    looker = ("model", str(tmp_path / "model.py"))
+    for loaded in ({}, {"model": MypyFile([], [])}):
+        finder.modules = loaded
+        assert finder.find("layers", looker) == str(library)
+        assert finder.find("net", looker) == (None if loaded else str(own))
+    library.unlink()
+    assert finder.find("layers", looker) is None
