@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 from shapecheck.analysis.findings import NO_TENSORS, Findings, Led, covered, merged
 from shapecheck.analysis.host import (
     CAUSES,
+    Asked,
     Body,
     Cause,
     Coverage,
     Diagnostic,
     Host,
+    Key,
     Look,
     OpCalled,
     Options,
+    RestsOn,
     Seen,
     Shown,
     Source,
@@ -35,22 +38,26 @@ __all__ = [
     "NO_TENSORS",
     "TENSORS",
     "TEXT",
+    "Asked",
     "Body",
     "Cause",
     "Coverage",
     "Diagnostic",
     "Findings",
     "Host",
+    "Key",
     "Led",
     "Look",
     "OpCalled",
     "Options",
+    "RestsOn",
     "Seen",
     "Shown",
     "Source",
     "Span",
     "Unread",
     "analyze_module",
+    "ask_again",
     "begin",
     "covered",
     "digest_of",
@@ -76,18 +83,35 @@ def analyze_module(source: Source, host: Host, options: Options) -> list[Diagnos
 
 
 def begin(
-    source: Source, host: Host, options: Options, *, stays: bool = False, counts: bool = False
+    source: Source,
+    host: Host,
+    options: Options,
+    *,
+    stays: bool = False,
+    counts: bool = False,
+    tells: bool = False,
 ) -> Checking:
     """Begin to check a module part by part: together they say what `analyze_module` does.
 
     What is said of a part rests on what stands in pieces of source, each known by a key. It is the
     same as long as `digest_of` is the same for all of these. Where the program `stays` to be
     edited, more is kept, so that less is done then. `counts`: what is known of tensors is counted.
-    Raises what `analyze_module` does.
+    `tells`: other processes are told which questions were asked; see `ask_again`. Raises what
+    `analyze_module` does.
     """
     from shapecheck.analysis.check import module  # late, as above
 
-    return module.begin(source, host, options, stays=stays, counts=counts)
+    return module.begin(source, host, options, stays=stays, counts=counts, tells=tells)
+
+
+def ask_again(host: Host, options: Options, module: str, question: str) -> RestsOn | None:
+    """Ask a question again that the check of a module asked; return what the answer rests on.
+
+    It is the only one that is asked there. None where it can't be told any more.
+    """
+    from shapecheck.analysis.check import module as checking  # late, as above
+
+    return checking.ask_again(host, options, module, question)
 
 
 def digest_of(source: Source | None, key: str) -> str:

@@ -237,3 +237,55 @@ class Tracing(Protocol):
     """
 
     consulted: set[tuple[str, int]]
+
+
+Key: TypeAlias = tuple[str, str]
+"""What was read: a module, and the key of a `Reading` of it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """A question that was asked of a program, which `analysis.ask_again` asks again.
+
+    `answer` is a digest of what was found, `steps` what it took and needed, if that counts for who
+    asks. `reads` is what was read for it and for no question among those that it `asks` in turn. It
+    `is_close` if another answer might have been found if these had taken a few times more steps.
+    """
+
+    text: str
+    answer: str
+    steps: tuple[int, ...]
+    reads: frozenset[Key]
+    asks: tuple[Asked, ...]
+    is_close: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RestsOn:
+    """What stood in each piece of source that was read, and which questions were asked about it.
+
+    What is said is the same as long as the `own` pieces are, and the answers to those that are
+    `asked`: whatever has changed in what these read. It `is_close` as for `Asked`.
+    """
+
+    digests: dict[Key, str]
+    own: frozenset[Key]
+    asked: tuple[Asked, ...]
+    is_close: bool
+
+    @staticmethod
+    def of(
+        own: frozenset[Key],
+        asked: tuple[Asked, ...],
+        is_close: bool,
+        digests: Mapping[Key, str],
+    ) -> RestsOn:
+        """Return what rests on this, with those of the digests that count in it."""
+        read, waiting, seen = {*own}, [*asked], {*asked}
+        while waiting:
+            one = waiting.pop()
+            read |= one.reads
+            new = [inner for inner in one.asks if inner not in seen]
+            seen.update(new)
+            waiting += new
+        return RestsOn({key: digests[key] for key in read}, own, asked, is_close)

@@ -385,6 +385,11 @@ class Sym:
             self.name = name
 
     @property
+    def is_distinct(self) -> bool:
+        """Whether another symbol may be made of the same name, kind, origin and size."""
+        return self._interned.get((self.name, self.kind, self.origin, self.size)) is not self
+
+    @property
     def is_anonymous(self) -> bool:
         """Whether this is an unknown that has no name yet."""
         if self.name != "_":

@@ -21,11 +21,11 @@ _SECONDS: Final = 30.0
 _MOMENT: Final = 0.01
 """Seconds until another try."""
 
-_VERSION: Final = 3
+_VERSION: Final = 4
 _SCHEMA: Final = """
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS said (
-    maker TEXT, module TEXT, version TEXT, versions TEXT, said TEXT, covered TEXT, parts TEXT,
+    maker TEXT, module TEXT, version TEXT, versions TEXT, said TEXT, covered TEXT, parts BLOB,
     PRIMARY KEY (maker, module, version)
 );
 CREATE TABLE IF NOT EXISTS reported (module TEXT PRIMARY KEY, digest TEXT) WITHOUT ROWID;

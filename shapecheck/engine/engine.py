@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from shapecheck import analysis
-from shapecheck.analysis import NO_TENSORS, Coverage, Diagnostic, Host, Look, Options, Source
+from shapecheck.analysis import (
+    NO_TENSORS,
+    Asked,
+    Coverage,
+    Diagnostic,
+    Host,
+    Key,
+    Look,
+    Options,
+    RestsOn,
+    Source,
+)
 from shapecheck.engine.records import (
     Grounds,
-    Key,
     ModuleRecord,
     Numbers,
     PartRecord,
@@ -69,6 +80,7 @@ class Engine(Generic[F]):
         self._looks: dict[tuple[str, str], Look] = {}
         self._lookings: dict[str, Checking] = {}
         self._digests: dict[str, tuple[Source | None, dict[str, str]]] = {}
+        self._again: dict[tuple[str, str], RestsOn | None] = {}
 
     def check(self, module: str) -> Sequence[Diagnostic]:
         """Return what is said of a module, as `analysis.analyze_module` does.
@@ -82,7 +94,7 @@ class Engine(Generic[F]):
         known = self.known(module)
         if known is not None and self.holds(known):
             return self._records[module]
-        record = self._checked_again(module, known)
+        record = (known and self._holding_on(known)) or self._checked_again(module, known)
         self.adopt(record)
         return record
 
@@ -170,6 +182,7 @@ class Engine(Generic[F]):
         analysis.renew(self.files, modules)
         self._looks.clear()
         self._lookings.clear()
+        self._again.clear()
         for name in modules:
             self._digests.pop(name, None)
 
@@ -206,28 +219,52 @@ class Engine(Generic[F]):
             known[1][key] = found
         return found
 
+    def _holding_on(self, known: ModuleRecord) -> ModuleRecord | None:
+        """Return what is known of a module, if only what was read elsewhere isn't as it was.
+
+        None where that is another answer to what was asked about it.
+        """
+        grounds, changed = known.grounds, self._changed(known)
+        if grounds is None or not grounds.parts or known.module in changed:
+            return None
+        kept = self._kept(known, changed)
+        if len(kept) < len(grounds.parts):
+            return None
+        noted = _Noted()
+        parts = tuple(noted.part(one, kept[one.key]) for one in grounds.parts)
+        return ModuleRecord(
+            known.module,
+            self._versions(noted.modules(known.module)),
+            known.said,
+            noted.grounds(parts),
+            covered=known.covered,
+        )
+
     def _checked_again(self, module: str, known: ModuleRecord | None) -> ModuleRecord:
         """Check the parts of a module for which something has changed."""
         source = self.files.source(module)
         if source is None:
             raise LookupError(module)
-        checking = analysis.begin(
-            source, self.files, self._options, stays=self._stays, counts=self._counts
-        )
+        kept = {} if known is None else self._kept(known, self._changed(known))
         before = (known and known.grounds) or Grounds()
-        kept = {} if known is None else self._kept(known)
-        digests: dict[Key, str] = {}
-        places: dict[Key, int] = {}
+        records = {one.key: one for one in before.parts if one.key in kept}
+        checking = analysis.begin(
+            source,
+            self.files,
+            self._options,
+            stays=self._stays,
+            counts=self._counts,
+            tells=self._store is not None and not self._stays,
+        )
+        noted = _Noted()
         parts: list[PartRecord] = []
         for part in checking.parts:
-            record = kept.get(part.key)
+            record = records.get(part.key)
             if record is not None and record.is_brief == checking.effort.is_spent:
                 moved = record.moved(part.lines[0])
                 is_same = not record.spelled or record.spelled == checking.spelled(part.lines)
                 if is_same and _is_inside(moved.findings.said, source):
-                    on = {before.readings[at]: before.digests[at] for at in record.rests_on}
-                    rests_on = _numbered(on, places, digests)
-                    parts.append(replace(moved, rests_on=rests_on))
+                    parts.append(noted.part(moved, kept[part.key]))
                     checking.effort.taken += record.steps
                     continue
             if self._before_part is not None:
@@ -235,34 +272,160 @@ class Engine(Generic[F]):
             found = checking.check(part)
             self.analysed += 1
             spelled = checking.spelled(part.lines) if found.findings else ""
-            rests_on = _numbered(found.rests_on, places, digests)
-            parts.append(
-                PartRecord(
-                    part.key,
-                    part.lines[0],
-                    spelled,
-                    rests_on,
-                    found.findings,
-                    found.covered,
-                    found.steps,
-                    found.is_brief,
-                )
+            new = PartRecord(
+                part.key,
+                part.lines[0],
+                spelled,
+                *_NOTHING_READ,
+                found.findings,
+                found.covered,
+                found.steps,
+                found.is_brief,
             )
+            parts.append(noted.part(new, found.rests_on))
         checking.end()
         return ModuleRecord(
             module,
-            self._versions(sorted({module, *(name for name, _ in digests)})),
+            self._versions(noted.modules(module)),
             tuple(analysis.merged(one.findings for one in parts)),
-            Grounds(tuple(digests), tuple(digests.values()), tuple(parts)),
+            noted.grounds(tuple(parts)),
             covered=_covered(parts),
         )
 
-    def _kept(self, known: ModuleRecord) -> dict[str, PartRecord]:
-        """Return the parts of which all is as it was that was read for them."""
-        stale = self._stale(known, self._changed(known))
-        if stale is None or known.grounds is None:
+    def _kept(self, known: ModuleRecord, changed: Collection[str]) -> dict[str, RestsOn]:
+        """Return what the parts rest on that have the same to say as before, by their keys."""
+        stale, grounds = self._stale(known, changed), known.grounds
+        if stale is None or grounds is None:
             return {}
-        return {one.key: one for one in known.grounds.parts if stale.isdisjoint(one.rests_on)}
+        touched = {grounds.readings[at] for at in stale}
+        asking = _Asking(touched, partial(self._asked_again, known.module))
+        kept = {}
+        for part in grounds.parts:
+            rests_on = grounds.of(part)
+            if not stale.isdisjoint(part.rests_on):
+                if not touched.isdisjoint(rests_on.own):
+                    continue
+                asked = asking.all_now(rests_on.asked, rests_on.is_close)
+                if asked is None:
+                    continue
+                digests = {**rests_on.digests, **asking.digests}
+                for at in stale.intersection(part.rests_on):
+                    digests[grounds.readings[at]] = self._digest(*grounds.readings[at])
+                rests_on = RestsOn.of(rests_on.own, asked, rests_on.is_close, digests)
+            kept[part.key] = rests_on
+        return kept
+
+    def _asked_again(self, module: str, question: str) -> RestsOn | None:
+        """Ask a question that the check of a module had, once for all that had it."""
+        key = module.partition(".")[0], question
+        if key not in self._again:
+            self._again[key] = analysis.ask_again(self.files, self._options, module, question)
+        return self._again[key]
+
+
+_TOLERATED: Final = 2
+"""So many times the steps may an answer take that it took: half of what would have been close."""
+
+
+class _Asking:
+    """Finds out which questions of a record have the answers that they had.
+
+    They have where nothing has been `touched` that was read for them, and are asked `again` if they
+    or those that they ask haven't: what is answered the same ends it. It may take a few steps more
+    or fewer, except where that was close: then it counts. `digests` are of what was read.
+    """
+
+    def __init__(self, touched: Collection[Key], again: Callable[[str], RestsOn | None]) -> None:
+        self.digests: dict[Key, str] = {}
+        self._touched, self._again = touched, again
+        self._known: dict[Asked, Asked | None] = {}
+        self._differ: set[Asked] = set()
+
+    def all_now(self, asked: Sequence[Asked], is_close: bool) -> tuple[Asked, ...] | None:
+        """Return questions as they are asked by now; None where one has another answer.
+
+        Or, where it `is_close`, where one takes another number of steps.
+        """
+        found = []
+        for one in asked:
+            now = self._now(one)
+            if now is None or (is_close and now in self._differ):
+                return None
+            found.append(now)
+        return tuple(found)
+
+    def _now(self, asked: Asked) -> Asked | None:
+        if asked not in self._known:
+            self._known[asked] = self._find(asked)
+        return self._known[asked]
+
+    def _find(self, asked: Asked) -> Asked | None:
+        inner = self.all_now(asked.asks, asked.is_close)
+        if inner is not None and asked.reads.isdisjoint(self._touched):
+            now = asked if inner == asked.asks else replace(asked, asks=inner)
+            if asked.steps and not self._differ.isdisjoint(inner):
+                self._differ.add(now)
+            return now
+        rests_on = self._again(asked.text)
+        if rests_on is None:
+            return None
+        (found,) = rests_on.asked
+        if found.answer != asked.answer or len(found.steps) != len(asked.steps):
+            return None
+        if found.steps != asked.steps:
+            if any(a > _TOLERATED * b for a, b in zip(found.steps, asked.steps, strict=True)):
+                return None
+            # What it took when all was asked goes on to count: a few more each time would become
+            # many. So from now on it is asked again when any that it asks takes other steps.
+            found = replace(found, steps=asked.steps, is_close=True)
+            self._differ.add(found)
+        self.digests |= rests_on.digests
+        return found
+
+
+_NOTHING_READ: Final = (numbers(()), numbers(()), numbers(()))
+
+
+class _Noted:
+    """Takes note of what the parts of a module rest on, for all of it once."""
+
+    def __init__(self) -> None:
+        self._digests: dict[Key, str] = {}
+        self._places: dict[Key, int] = {}
+        self._numbers: dict[Asked, int] = {}
+
+    def part(self, record: PartRecord, rests_on: RestsOn) -> PartRecord:
+        """Return the record of a part that rests on this."""
+        self._digests.update(rests_on.digests)
+        for one in rests_on.asked:
+            self._number(one)
+        return replace(
+            record,
+            rests_on=self._at(rests_on.digests),
+            own=self._at(rests_on.own),
+            asked=numbers(self._numbers[one] for one in rests_on.asked),
+            is_close=rests_on.is_close,
+        )
+
+    def _number(self, asked: Asked) -> None:
+        """Give a question a number behind those that it asks itself."""
+        if asked not in self._numbers:
+            for inner in asked.asks:
+                self._number(inner)
+            self._numbers[asked] = len(self._numbers)
+
+    def _at(self, keys: Iterable[Key]) -> Numbers:
+        places = self._places
+        return numbers(places.setdefault(key, len(places)) for key in keys)
+
+    def modules(self, module: str) -> list[str]:
+        """Return the modules of which something was read, one of them this one."""
+        return sorted({module, *(name for name, _ in self._digests)})
+
+    def grounds(self, parts: tuple[PartRecord, ...]) -> Grounds:
+        """Return what all parts rest on."""
+        keys = tuple(self._places)
+        return Grounds(keys, tuple(self._digests[key] for key in keys), tuple(self._numbers), parts)
 
 
 def _covered(parts: Sequence[PartRecord]) -> Coverage | None:
@@ -277,9 +440,3 @@ def _is_inside(said: Iterable[Diagnostic], source: Source | None) -> bool:
     if not lines:
         return True
     return source is not None and min(lines) > 0 and max(lines) <= len(source.text.splitlines())
-
-
-def _numbered(rests_on: dict[Key, str], places: dict[Key, int], digests: dict[Key, str]) -> Numbers:
-    """Return the numbers of readings, among those of the whole module."""
-    digests.update(rests_on)
-    return numbers(places.setdefault(key, len(places)) for key in rests_on)

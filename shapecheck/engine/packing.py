@@ -12,12 +12,10 @@ from shapecheck.engine.records import (
     covered_from_text,
     digest,
     said_from_text,
+    unzipped,
     versions_from_text,
     versions_to_text,
 )
-
-_MOST_BYTES: Final = 64 << 20
-"""A record that is larger than this is none."""
 
 _SURROGATE: Final = re.compile(r"\\u[dD]")
 
@@ -35,9 +33,8 @@ def unpacked(module: str, packed: bytes) -> ModuleRecord:
     if seal != digest(content).encode():
         raise ValueError("damaged")
     try:
-        unzip = zlib.decompressobj()
-        name, versions, said, covered, parts = json.loads(unzip.decompress(content, _MOST_BYTES))
-    except (zlib.error, RecursionError, TypeError) as error:
+        name, versions, said, covered, parts = json.loads(unzipped(content))
+    except (RecursionError, TypeError) as error:
         raise ValueError(f"not a record: {error}") from error
     texts = (versions, said, covered, parts)
     if name != module or not all(isinstance(one, str) for one in texts):

@@ -7,12 +7,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypeAlias, TypeVar
 
-from shapecheck.analysis import CAUSES, Cause, Coverage, Diagnostic, Findings, Led, Span
+from shapecheck.analysis import (
+    CAUSES,
+    Asked,
+    Cause,
+    Coverage,
+    Diagnostic,
+    Findings,
+    Key,
+    Led,
+    RestsOn,
+    Span,
+)
 from shapecheck.blame import Blame
 
 _T = TypeVar("_T")
@@ -20,11 +32,11 @@ _T = TypeVar("_T")
 _MOST: Final = 1_000_000
 """No line and no column is beyond this one."""
 
+_DEEPEST: Final = 256
+"""So many questions may stand within each other: calls are looked into less far than that."""
+
 _KINDS: Final = ("operation", "broadcast", "unfit", "equal", "number")
 _PARTS: Final = (None, "parameter", "result", "yielded", "field", "local")
-
-Key: TypeAlias = tuple[str, str]
-"""What was read: a module and a part of it, by the key of its `Reading`."""
 
 Versions: TypeAlias = dict[str, str | None]
 
@@ -48,6 +60,18 @@ def content_of(version: str | None) -> str | None:
     return None if version is None else version.partition(" ")[0]
 
 
+_MOST_BYTES: Final = 64 << 20
+"""What is longer than this is no record."""
+
+
+def unzipped(content: bytes) -> str:
+    """Return a text that was zipped; raises ValueError for anything else, and one without end."""
+    try:
+        return zlib.decompressobj().decompress(content, _MOST_BYTES).decode()
+    except zlib.error as error:
+        raise ValueError(f"not a record: {error}") from error
+
+
 NOTHING: Final = Findings()
 
 
@@ -57,18 +81,22 @@ class PartRecord:
 
     `line` is its first line then, and `spelled` a digest of its lines as they are spelled: what is
     said moves with them. It is "" where nothing is said. `rests_on` counts in the readings of the
-    module's record; see `numbers`. `covered` is what is known of its tensors, None where that
-    wasn't counted. `steps` and `is_brief` are as in `analysis.Checked`.
+    module's record; see `numbers`. So does `own`, and `asked` in its questions; see
+    `analysis.RestsOn`, also for `is_close`. `covered` is what is known of its tensors, None where
+    that wasn't counted. `steps` and `is_brief` are as in `analysis.Checked`.
     """
 
     key: str
     line: int
     spelled: str
     rests_on: Numbers
+    own: Numbers
+    asked: Numbers
     findings: Findings
     covered: Coverage | None = None
     steps: int = 0
     is_brief: bool = False
+    is_close: bool = False
 
     def moved(self, line: int) -> PartRecord:
         """Return it as it is where the part begins on another line."""
@@ -80,22 +108,37 @@ class PartRecord:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What the parts of a module rest on: pieces of source that were read, and what stood there."""
+    """What the parts of a module rest on: pieces of source that were read, and what stood there.
+
+    And the questions that were asked about them, each behind those that it asks itself.
+    """
 
     readings: tuple[Key, ...] = ()
     digests: tuple[str, ...] = ()
+    asked: tuple[Asked, ...] = ()
     parts: tuple[PartRecord, ...] = ()
+
+    def of(self, part: PartRecord) -> RestsOn:
+        """Return what a part rests on."""
+        readings, digests = self.readings, self.digests
+        return RestsOn(
+            {readings[at]: digests[at] for at in part.rests_on},
+            frozenset(readings[at] for at in part.own),
+            tuple(self.asked[at] for at in part.asked),
+            part.is_close,
+        )
 
 
 class ModuleRecord:
     """What is said of a module, of each of its parts, and what that rests on.
 
     `versions` are those of all modules that were read, itself included, None for one that there
-    isn't. What its parts rest on may be given as the `text` that is kept, to be read when somebody
-    asks. `covered` is what is known of its tensors, None where that wasn't counted.
+    isn't. What its parts rest on may be given as the `text` that is kept, or as that text `zipped`,
+    to be read when somebody asks. `covered` is what is known of its tensors, None where that wasn't
+    counted.
     """
 
-    __slots__ = ("_grounds", "_text", "covered", "module", "said", "versions")
+    __slots__ = ("_grounds", "_text", "_zipped", "covered", "module", "said", "versions")
 
     def __init__(
         self,
@@ -105,19 +148,20 @@ class ModuleRecord:
         grounds: Grounds | None = None,
         text: str | None = None,
         covered: Coverage | None = None,
+        zipped: bytes | None = None,
     ) -> None:
         self.module, self.versions, self.said = module, versions, said
         self.covered = covered
-        self._grounds, self._text = grounds, text
+        self._grounds, self._text, self._zipped = grounds, text, zipped
 
     @property
     def grounds(self) -> Grounds | None:
         """What its parts rest on; None where what was kept can't be read."""
-        if self._grounds is None and self._text is not None:
+        if self._grounds is None and (self._text or self._zipped) is not None:
             try:
-                self._grounds = _grounds_from_text(self._text)
+                self._grounds = _grounds_from_text(self.text)
             except ValueError:
-                self._text = None
+                self._text = self._zipped = None
         return self._grounds
 
     @property
@@ -127,8 +171,15 @@ class ModuleRecord:
 
     @property
     def text(self) -> str:
-        """What its parts rest on, written down."""
+        """What its parts rest on, written down; raises ValueError where that can't be unzipped."""
+        if self._text is None and self._zipped is not None:
+            self._text = unzipped(self._zipped)
         return self._text or _grounds_to_text(self._grounds or Grounds())
+
+    @property
+    def zipped(self) -> bytes:
+        """The same as it takes little room; raises as `text` does."""
+        return self._zipped or zlib.compress(self.text.encode(), 1)
 
     @property
     def said_text(self) -> str:
@@ -197,42 +248,75 @@ def versions_from_text(text: str) -> Versions:
 
 def _grounds_to_text(grounds: Grounds) -> str:
     readings = [[*key, what] for key, what in zip(grounds.readings, grounds.digests, strict=True)]
+    places = {key: at for at, key in enumerate(grounds.readings)}
+    numbered = {one: at for at, one in enumerate(grounds.asked)}
+    questions = [
+        [
+            one.text,
+            one.answer,
+            one.steps,
+            sorted(places[key] for key in one.reads),
+            [numbered[inner] for inner in one.asks],
+            one.is_close,
+        ]
+        for one in grounds.asked
+    ]
     parts = [
         [
             one.key,
             one.line,
             one.spelled,
             [*one.rests_on],
+            [*one.own],
+            [*one.asked],
             _findings(one.findings),
             _coverage(one.covered),
             one.steps,
             one.is_brief,
+            one.is_close,
         ]
         for one in grounds.parts
     ]
-    return json.dumps([readings, parts])
+    return json.dumps([readings, questions, parts])
 
 
 def _grounds_from_text(text: str) -> Grounds:
     def read() -> Grounds:
-        readings, parts = json.loads(text)
+        readings, questions, parts = json.loads(text)
         found = tuple(
             PartRecord(
                 str(key),
                 _number(line),
                 str(spelled),
                 numbers(map(int, on)),
+                numbers(map(int, own)),
+                numbers(map(int, told)),
                 _read_findings(what),
                 _read_coverage(covered),
                 _number(steps),
                 bool(is_brief),
+                bool(is_close),
             )
-            for key, line, spelled, on, what, covered, steps, is_brief in parts
+            for key, line, spelled, on, own, told, what, covered, steps, is_brief, is_close in parts
         )
-        if any(at >= len(readings) for part in found for at in part.rests_on):
-            raise ValueError("a part rests on what isn't there")
         keys = tuple((str(name), str(key)) for name, key, _ in readings)
-        return Grounds(keys, tuple(str(what) for _, _, what in readings), found)
+        asked: list[Asked] = []
+        depths: list[int] = []
+        for question, answer, took, reads, inner, is_close in questions:
+            read = frozenset(keys[_number(at)] for at in reads)
+            # Each is behind those that it asks itself, which there are then.
+            asks = tuple(asked[_number(at)] for at in inner)
+            depths.append(1 + max((depths[at] for at in inner), default=0))
+            if depths[-1] > _DEEPEST:
+                raise ValueError("more questions in each other than anybody asks")
+            steps = tuple(map(_number, took))
+            asked.append(Asked(str(question), str(answer), steps, read, asks, bool(is_close)))
+        if any(at >= len(keys) for part in found for at in (*part.rests_on, *part.own)):
+            raise ValueError("a part rests on what isn't there")
+        if any(at >= len(asked) for part in found for at in part.asked):
+            raise ValueError("a part asks what isn't there")
+        digests = tuple(str(what) for _, _, what in readings)
+        return Grounds(keys, digests, tuple(asked), found)
 
     return _checked(read)
 

@@ -136,8 +136,8 @@ class Store:
                     module,
                     versions_from_text(_opened(versions)),
                     said_from_text(_opened(said)),
-                    text=_opened(parts),
                     covered=covered_from_text(_opened(covered)),
+                    zipped=_opened_bytes(parts),
                 )
         return None
 
@@ -157,7 +157,7 @@ class Store:
             _sealed(versions_to_text(record.versions)),
             _sealed(record.said_text),
             _sealed(record.covered_text),
-            _sealed(record.text),
+            _sealed_bytes(record.zipped),
         )
         self._database.write("INSERT OR REPLACE INTO said VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         which = self._maker, record.module
@@ -199,6 +199,18 @@ def _opened(text: object) -> str:
     """Return a text that was sealed; raises ValueError where it isn't the same any more."""
     seal, _, content = str(text).partition(" ")
     if seal != digest(content.encode(errors="surrogatepass")):
+        raise ValueError("damaged")
+    return content
+
+
+def _sealed_bytes(content: bytes) -> bytes:
+    return digest(content).encode() + b" " + content
+
+
+def _opened_bytes(found: object) -> bytes:
+    """Return bytes that were sealed; raises ValueError where they aren't the same any more."""
+    seal, _, content = found.partition(b" ") if isinstance(found, bytes) else (b"", b"", b"")
+    if seal != digest(content).encode():
         raise ValueError("damaged")
     return content
 

@@ -31,7 +31,7 @@ def test_what_a_file_has(tmp_path: Path) -> None:
     assert len(database.token) == 32
     assert again.token == database.token != Database(tmp_path).token
     assert (database.note, again.note) == (None, None)
-    for pragma, value in (("journal_mode", "wal"), ("synchronous", 0), ("user_version", 3)):
+    for pragma, value in (("journal_mode", "wal"), ("synchronous", 0), ("user_version", 4)):
         assert again.rows(f"PRAGMA {pragma}", ()) == [(value,)]
     names = again.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name", ())
     assert names == [("born",), ("paths",), ("reported",), ("said",)]

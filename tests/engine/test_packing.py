@@ -50,8 +50,8 @@ def _texts(content: bytes) -> list[str]:
 WHOLE = json.dumps({"layers": "text"})
 SAID = '[[1, 0, 1, 4, "wrong", "error", "shape", null]]'
 COVERED = '[2, 1, 0, [["data", "x.nonzero()", 1]], ["function", "f"]]'
-PART = '["f", 1, "", [0], null, [2, 1, 0, [], ["open", "x"]], 7, false]'
-PARTS = f'[[["layers", "body f", "x"]], [{PART}]]'
+PART = '["f", 1, "", [0], [], [], null, [2, 1, 0, [], ["open", "x"]], 7, false, true]'
+PARTS = f'[[["layers", "body f", "x"]], [], [{PART}]]'
 DEEP = "[" * 100_000 + "]" * 100_000
 
 
@@ -266,7 +266,7 @@ def test_readings_that_there_are_not(team: Team, lie: Callable[[Any], None]) -> 
 
 def test_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """What grows without an end when it is read is no record."""
-    monkeypatch.setattr("shapecheck.engine.packing._MOST_BYTES", 1000)
+    monkeypatch.setattr("shapecheck.engine.records._MOST_BYTES", 1000)
     with pytest.raises(ValueError):  # noqa: PT011
         unpacked("layers", _forged(["layers", WHOLE, SAID, COVERED, PARTS + " " * 10_000]))
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shapecheck.analysis import CAUSES, Cause, Coverage, Diagnostic, Findings, Led, Span
+from shapecheck.analysis import CAUSES, Asked, Cause, Coverage, Diagnostic, Findings, Led, Span
 from shapecheck.blame import Blame
 from shapecheck.engine import ModuleRecord, digest
 from shapecheck.engine.packing import packed, unpacked
-from shapecheck.engine.records import Grounds, PartRecord, content_of, numbers
+from shapecheck.engine.records import Grounds, PartRecord, content_of, numbers, unzipped
 
 BEYOND = 1_000_000
 """The last line that there may be."""
@@ -50,12 +50,16 @@ parts = st.builds(
     words,
     lines,
     words,
-    st.lists(st.integers(0, 1), max_size=2).map(numbers),
+    *[st.lists(st.integers(0, 1), max_size=2).map(numbers)] * 3,
     findings,
     st.none() | coverages,
     lines,
     st.booleans(),
+    st.booleans(),
 )
+READ = frozenset((("one", "body f"),))
+LAST = Asked("call g", "5", (7, 8), frozenset((("two", "head g"),)), (), True)
+FIRST = Asked("call f", "6", (), READ, (LAST,), False)
 records = st.builds(
     ModuleRecord,
     st.just("one"),
@@ -65,6 +69,7 @@ records = st.builds(
         Grounds,
         st.just((("one", "body f"), ("two", "head g"))),
         st.just(("d", "e")),
+        st.just((LAST, FIRST)),
         st.lists(parts, max_size=2).map(tuple),
     ),
     covered=st.none() | coverages,
@@ -80,7 +85,10 @@ def test_what_is_written_is_read(record: ModuleRecord) -> None:
         unpacked("one", packed(unpacked("one", packed(record)))),
     ):
         assert (found.module, found.versions, found.said) == ("one", record.versions, record.said)
-        assert (found.grounds, found.covered) == (record.grounds, record.covered)
+        assert (found.text, found.covered) == (record.text, record.covered)
+        assert found.grounds is not None
+        assert record.grounds is not None
+        assert found.grounds.parts == record.grounds.parts
         assert found.has_parts is record.has_parts is bool(record.grounds and record.grounds.parts)
         assert found.digest == record.digest
 
@@ -107,16 +115,19 @@ PART = PartRecord(
     3,
     "spelled",
     numbers([0]),
+    numbers([]),
+    numbers([1]),
     Findings(((WRONG, NOTE),), (Led(Span(7, 0, 7, 9), (6, 8), "k", (NOTE,)),)),
     Coverage(2, 1, 0, {Cause("data", "x"): 1}, Cause("function", "g")),
     12,
     True,
+    False,
 )
 RECORD = ModuleRecord(
     "one",
     {"one": "1", "two": None},
     (WRONG, NOTE),
-    Grounds((("one", "body f"),), ("d",), (PART,)),
+    Grounds((("one", "body f"), ("two", "head g")), ("d", "e"), (LAST, FIRST), (PART,)),
     covered=Coverage(1, 0, 0),
 )
 SAID = [
@@ -129,8 +140,11 @@ def test_how_it_is_written() -> None:
     """The same for all versions that share a place."""
     counted = [2, 1, 0, [["data", "x", 1]], ["function", "g"]]
     found = [[SAID], [[[7, 0, 7, 9], [6, 8], "k", SAID[1:]]]]
-    part = ["f", 3, "spelled", [0], found, counted, 12, True]
-    assert json.loads(RECORD.text) == [[["one", "body f", "d"]], [part]]
+    part = ["f", 3, "spelled", [0], [], [1], found, counted, 12, True, False]
+    asked = [["call g", "5", [7, 8], [1], [], True], ["call f", "6", [], [0], [0], False]]
+    readings = [["one", "body f", "d"], ["two", "head g", "e"]]
+    assert json.loads(RECORD.text) == [readings, asked, [part]]
+    assert unzipped(RECORD.zipped) == RECORD.text
     assert json.loads(RECORD.said_text) == SAID
     assert json.loads(RECORD.covered_text) == [1, 0, 0, [], None]
     assert RECORD.digest == "3a6f7fb379c9c8849771a8e1"
@@ -160,11 +174,14 @@ def test_a_record_of_nothing() -> None:
     """Its grounds are empty, or can't be read."""
     empty = ModuleRecord("one", {}, ())
     assert (empty.grounds, empty.has_parts, empty.covered_text) == (None, False, "null")
-    assert (empty.text, empty.said_text) == ("[[], []]", "[]")
+    assert (empty.text, empty.said_text) == ("[[], [], []]", "[]")
     unreadable = ModuleRecord("one", {}, (), text="[1]")
     assert unreadable.text == "[1]"
     assert unreadable.grounds is None
-    assert unreadable.text == "[[], []]"
+    assert unreadable.text == "[[], [], []]"
+    unreadable = ModuleRecord("one", {}, (), zipped=b"no zip")
+    assert unreadable.grounds is None
+    assert unreadable.text == "[[], [], []]"
     assert not ModuleRecord("one", {}, (), Grounds((("a", "b"),), ("c",))).has_parts
 
 
@@ -173,22 +190,44 @@ def test_what_is_seen_with_other_versions() -> None:
     for record in (RECORD, unpacked("one", packed(RECORD))):
         seen = record.seen_with({"one": "2"})
         assert (seen.module, seen.versions, seen.said) == ("one", {"one": "2"}, record.said)
-        assert (seen.grounds, seen.covered) == (RECORD.grounds, RECORD.covered)
+        assert (seen.text, seen.covered) == (RECORD.text, RECORD.covered)
 
 
-SHORT: list[tuple[str, Any]] = [
-    ("nothing rests", [[], [["f", 3, "", [], None, None, 0, False]]]),
-    ("as many readings", [[["one", "k", "d"]], [["f", 3, "", [0], None, None, 0, False]]]),
-    ("one more than readings", [[["one", "k", "d"]], [["f", 3, "", [1], None, None, 0, False]]]),
-    ("an empty group", [[], [["f", 3, "", [], [[[]], []], None, 0, False]]]),
-    (
-        "a group that is led to",
-        [[], [["f", 3, "", [], [[], [[None, None, "k", []]]], None, 0, False]]],
-    ),
+PLAIN = ["f", 3, "", [], [], [], None, None, 0, False, False]
+READING = ["one", "k", "d"]
+
+
+def part(at: int, value: Any) -> list[Any]:
+    """Return what is kept of a part, with something else in one place."""
+    return [*PLAIN[:at], value, *PLAIN[at + 1 :]]
+
+
+def nest(count: int) -> list[Any]:
+    """Return questions of which each asks the one before."""
+    return [["q", "a", [], [], [at - 1] if at else [], False] for at in range(count)]
+
+
+SHORT: list[tuple[str, Any, bool]] = [
+    ("nothing rests", [[], [], [PLAIN]], True),
+    ("as many readings", [[READING], [], [part(3, [0])]], True),
+    ("one more than readings", [[READING], [], [part(3, [1])]], False),
+    ("one more of its own", [[READING], [], [part(4, [1])]], False),
+    ("a question", [[READING], [["q", "a", [], [0], [], False]], [part(5, [0])]], True),
+    ("one more than questions", [[], [["q", "a", [], [], [], False]], [part(5, [1])]], False),
+    ("a question about no reading", [[], [["q", "a", [], [0], [], False]], [PLAIN]], False),
+    ("a question in itself", [[], [["q", "a", [], [], [0], False]], [PLAIN]], False),
+    ("a reading that is before all", [[READING], [["q", "a", [], [-1], [], False]], []], False),
+    ("as many in each other as may be", [[], nest(256), []], True),
+    ("one more in each other", [[], nest(257), []], False),
+    ("steps that are none", [[], [["q", "a", [-1], [], [], False]], []], False),
+    ("an empty group", [[], [], [part(6, [[[]], []])]], False),
+    ("a group that is led to", [[], [], [part(6, [[], [[None, None, "k", []]]])]], False),
 ]
 
 
-@pytest.mark.parametrize(("about", "parts"), SHORT, ids=[about for about, _ in SHORT])
-def test_what_may_rest_on_what(about: str, parts: Any) -> None:
+@pytest.mark.parametrize(
+    ("parts", "is_read"), [one[1:] for one in SHORT], ids=[one[0] for one in SHORT]
+)
+def test_what_may_rest_on_what(parts: Any, is_read: bool) -> None:
     record = ModuleRecord("one", {}, (), text=json.dumps(parts))
-    assert (record.grounds is not None) is (about in ("nothing rests", "as many readings"))
+    assert (record.grounds is not None) is is_read

@@ -24,12 +24,15 @@ from pathlib import Path
 from shapecheck.analysis.findings import NO_TENSORS, Findings, Led, covered, merged
 from shapecheck.analysis.host import (
     CAUSES,
+    Asked,
     Cause,
     Coverage,
     Diagnostic,
     Host,
+    Key,
     Look,
     Options,
+    RestsOn,
     Source,
     Span,
 )
@@ -40,7 +43,9 @@ __all__ = [
     "NO_TENSORS",
     "TENSORS",
     "TEXT",
+    "Asked",
     "Cause",
+    "Key",
     "Led",
     "Look",
     "covered",
@@ -70,7 +75,7 @@ class Checked:
     """What is said of it."""
 
     findings: Findings
-    rests_on: dict[tuple[str, str], str]
+    rests_on: RestsOn
     covered: Coverage = NO_TENSORS
     steps: int = 0
     is_brief: bool = False
@@ -97,6 +102,7 @@ class begin:
         *,
         stays: bool = False,
         counts: bool = False,
+        tells: bool = False,
     ) -> None:
         ast.parse(source.text)
         self.source, self.host, self.options = source, host, options
@@ -106,7 +112,8 @@ class begin:
         asked = {self.source.name: self.source, **dict(_looked(self.source, self.host))}
         rests_on = {(name, ""): digest_of(one, "") for name, one in asked.items()}
         said = analyze_module(self.source, self.host, self.options)
-        return Checked(Findings(tuple((one,) for one in said)), rests_on)
+        found = Findings(tuple((one,) for one in said))
+        return Checked(found, RestsOn(rests_on, frozenset(rests_on), (), is_close=False))
 
     def spelled(self, lines: tuple[int, int]) -> str:
         return "as ever"

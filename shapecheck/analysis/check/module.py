@@ -6,11 +6,11 @@ import ast
 import functools
 import gc
 import itertools
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, ParamSpec, TypeAlias, TypeVar
+from typing import Final, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 import shapecheck.dims as dims
@@ -25,11 +25,31 @@ from shapecheck.analysis.check.parts import (
 from shapecheck.analysis.check.symbolic import forget_changing
 from shapecheck.analysis.coverage.showing import Showing
 from shapecheck.analysis.findings import Findings, Lines, merged
-from shapecheck.analysis.host import Coverage, Diagnostic, Host, Look, Options, Source, Tracing
+from shapecheck.analysis.host import (
+    Asked,
+    Coverage,
+    Diagnostic,
+    Host,
+    Key,
+    Look,
+    Options,
+    RestsOn,
+    Source,
+    Tracing,
+)
 from shapecheck.analysis.interpreter import calls, decorators, expressions, statements
 from shapecheck.analysis.interpreter.budget import BudgetExceeded, Effort
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.program.answers import Ground, Place, places
+from shapecheck.analysis.program import asking
+from shapecheck.analysis.program.answers import (
+    Below,
+    Ground,
+    Grounds,
+    Place,
+    below,
+    grounds,
+    places,
+)
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.program.modules import Module, Program, forget_memos
 from shapecheck.analysis.program.reading import Reading, digest
@@ -43,9 +63,6 @@ from shapecheck.signatures import table
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-Key: TypeAlias = tuple[str, str]
-"""What was read: a module, and the key of a `Reading` of it."""
 
 EXISTENCE: Final = ""
 """The key of what a module is at all: whether there is one, and of which kind."""
@@ -92,7 +109,7 @@ def check_module(
         if only is None or part.line in only:
             findings, rests_on = check(module, part, effort)
             found.append(findings)
-            asked |= rests_on
+            asked |= grounds(rests_on)
     _end(module, host, asked)
     return merged(found)
 
@@ -137,10 +154,10 @@ def check_parts(
             effort.taken += steps.get(line, 0)
             continue
         checked = [check(module, part, effort, apart=True) for part in some]
-        grounds = set[Ground]().union(*(rests_on for _, rests_on in checked))
+        rests_on = set[Ground]().union(*(grounds(held) for _, held in checked))
         said, taken = merged([one for one, _ in checked]), effort.taken - before
-        found.append(Said(line, said, places(grounds), taken))
-        asked |= grounds
+        found.append(Said(line, said, places(rests_on), taken))
+        asked |= rests_on
     _end(module, host, asked)
     return found
 
@@ -154,6 +171,7 @@ class Checking:
     def __init__(self, module: Module, host: Host, counts: bool) -> None:
         self._module, self._host, self._counts = module, host, counts
         self._asked: dict[str, None] = {}
+        self._telling = _Telling(host)
         self.effort = Effort()
         self.parts = parts_of(module)
 
@@ -163,21 +181,17 @@ class Checking:
         module, effort, covered = self._module, self.effort, None
         is_brief, before = effort.is_spent, effort.taken
         if self._counts:
-            findings, grounds, covered = check_counting(module, part, effort)
+            findings, held, covered = check_counting(module, part, effort)
         else:
-            findings, grounds = check(module, part, effort)
+            findings, held = check(module, part, effort)
         if findings and not _moves(findings, part.lines):
-            grounds.add(module.syntax.reading(TEXT))
-        rests_on: dict[Key, str] = {}
-        for one in grounds:
-            match one:
-                case Reading(key=key) if key == PLACES:
-                    continue
-                case Reading():
-                    rests_on[one.module, one.key] = one.digest
-                case str():
-                    rests_on[one, EXISTENCE] = digest_of(self._host.source(one), EXISTENCE)
-        self._asked.update(dict.fromkeys(name for name, _ in rests_on))
+            held = (*held, module.syntax.reading(TEXT))
+        memory = module.program.memory
+        found = Below(frozenset(grounds(held)), (), is_close=True)
+        if memory.tells:
+            found = below(held, memory.is_close or effort.is_close)
+        rests_on = self._telling.resting(found)
+        self._asked.update(dict.fromkeys(name for name, _ in rests_on.digests))
         return Checked(findings, rests_on, covered, effort.taken - before, is_brief)
 
     @without_collecting
@@ -198,26 +212,83 @@ class Checking:
         self._module.program.trim(self._asked)
 
 
+class _Telling:
+    """Says for other processes what answers rest on; what was said of one is said the same again.
+
+    `host` is asked of which kind a module is.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._digests: dict[Key, str] = {}
+        self._said: dict[Grounds, Asked] = {}
+
+    def resting(self, found: Below) -> RestsOn:
+        """Return what something rests on."""
+        own, asked = self._keys(found.read), tuple(map(self.asked, found.asked))
+        return RestsOn.of(own, asked, found.is_close, self._digests)
+
+    def asked(self, one: Grounds) -> Asked:
+        """Return a question of which others are told."""
+        found = self._said.get(one)
+        if found is None:
+            inner = one.below
+            assert one.told is not None
+            read, asks = self._keys(inner.read), tuple(map(self.asked, inner.asked))
+            found = self._said[one] = Asked(*one.told, read, asks, inner.is_close)
+        return found
+
+    def _keys(self, read: Iterable[Ground]) -> frozenset[Key]:
+        found: set[Key] = set()
+        for one in read:
+            if isinstance(one, Reading) and one.key != PLACES:
+                found.add((one.module, one.key))
+                self._digests[one.module, one.key] = one.digest
+            elif isinstance(one, str):
+                found.add((one, EXISTENCE))
+                if (one, EXISTENCE) not in self._digests:
+                    self._digests[one, EXISTENCE] = digest_of(self._host.source(one), EXISTENCE)
+        return frozenset(found)
+
+
+def ask_again(host: Host, options: Options, module: str, question: str) -> RestsOn | None:
+    """Do what `analysis.ask_again` says."""
+    program = program_of(host, options, module)
+    program.begin()
+    found = asking.ask_again(program, question)
+    if found is None:
+        return None
+    return _Telling(host).resting(Below(frozenset(), (found,), is_close=False))
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What is said of a part, and what stood in each piece of source that was read for it.
+    """What is said of a part, and what that rests on.
 
     `covered` is what is known of its tensors, where that is counted. `steps` is what it took; it
     `is_brief` where it got few, since those before it in the module had taken too many.
     """
 
     findings: Findings
-    rests_on: dict[Key, str]
+    rests_on: RestsOn
     covered: Coverage | None = None
     steps: int = 0
     is_brief: bool = False
 
 
 def begin(
-    source: Source, host: Host, options: Options, *, stays: bool = False, counts: bool = False
+    source: Source,
+    host: Host,
+    options: Options,
+    *,
+    stays: bool = False,
+    counts: bool = False,
+    tells: bool = False,
 ) -> Checking:
     """Do what `analysis.begin` says."""
-    return Checking(begun(source, host, options, stays=stays), host, counts)
+    module = begun(source, host, options, stays=stays)
+    module.program.memory.tells = tells
+    return Checking(module, host, counts)
 
 
 def digest_of(source: Source | None, key: str) -> str:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, MutableSequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableSequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 import shapecheck.dims as dims
 from shapecheck.analysis.annotations import declarations, slips
@@ -24,10 +24,10 @@ from shapecheck.analysis.findings import NO_TENSORS, Findings, Led, Lines, blame
 from shapecheck.analysis.host import SUSPECT, Coverage
 from shapecheck.analysis.interpreter import body as bodies
 from shapecheck.analysis.interpreter import overrides
-from shapecheck.analysis.interpreter.budget import Budget, BudgetExceeded, Effort
+from shapecheck.analysis.interpreter.budget import CLOSE, Budget, BudgetExceeded, Effort
 from shapecheck.analysis.interpreter.frame import Frame, observing
 from shapecheck.analysis.library import argparse
-from shapecheck.analysis.program.answers import Ground, grounds
+from shapecheck.analysis.program.answers import Ground, Grounds
 from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
 from shapecheck.analysis.program.modules import Module
@@ -68,6 +68,10 @@ class Part:
     covered: Callable[[Analysis], Coverage]
 
 
+Held: TypeAlias = "Collection[Ground | Grounds]"
+"""What something rests on."""
+
+
 def parts_of(module: Module) -> list[Part]:
     """Return the parts of a module, in the order in which what is said of them counts."""
     found = [
@@ -92,7 +96,7 @@ def parts_of(module: Module) -> list[Part]:
 
 def check(
     module: Module, part: Part, effort: Effort, *, apart: bool = False
-) -> tuple[Findings, set[Ground]]:
+) -> tuple[Findings, Held]:
     """Check a part of a module; return what is said of it, and what that rests on.
 
     `effort` is that of the parts before it, and of this one, too, in the end. `apart`: what calls
@@ -104,13 +108,13 @@ def check(
     known = program.checked.get(key)
     if known is not None and memory.is_sound(known[0]):
         effort.taken += known[1]
-        return Findings(), grounds(known[0].held)
+        return Findings(), known[0].held
     before = effort.taken
     found = _findings(module, part, effort, apart)
     program.checked.pop(key, None)
     if memory.stays and not found:
         program.checked[key] = (memory.grounds(), effort.taken - before)
-    return found, grounds(memory.asked)
+    return found, memory.asked
 
 
 def check_watched(module: Module, part: Part, effort: Effort, watcher: Watcher) -> Findings:
@@ -120,9 +124,7 @@ def check_watched(module: Module, part: Part, effort: Effort, watcher: Watcher) 
         return _findings(module, part, effort, apart=False)
 
 
-def check_counting(
-    module: Module, part: Part, effort: Effort
-) -> tuple[Findings, set[Ground], Coverage]:
+def check_counting(module: Module, part: Part, effort: Effort) -> tuple[Findings, Held, Coverage]:
     """Check a part of a module; return with what `check` does what is known of the tensors in it.
 
     A defect in counting hides nothing of what is found.
@@ -135,7 +137,7 @@ def check_counting(
         if os.environ.get("SHAPECHECK_DEBUG"):
             raise
         covered = NO_TENSORS
-    return found, grounds(module.program.memory.asked), covered
+    return found, module.program.memory.asked, covered
 
 
 def _findings(module: Module, part: Part, effort: Effort, apart: bool) -> Findings:
@@ -332,6 +334,8 @@ def _check(
         _check_nested(module, frame, effort)
         if module.reporter.count == before and around is None:
             groups.check(function, start)
+        if _MOST_TWICE < CLOSE * budget.taken < CLOSE * CLOSE * _MOST_TWICE:
+            module.program.memory.close()
         if around is not None or budget.is_brief or budget.taken > _MOST_TWICE:
             return
 

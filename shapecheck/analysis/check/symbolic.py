@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
@@ -27,6 +28,8 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.summaries import view
 from shapecheck.analysis.kinds.construct import tell
 from shapecheck.analysis.kinds.instances import is_changing, is_waiting
+from shapecheck.analysis.program.answers import Told
+from shapecheck.analysis.program.asking import asks, written
 from shapecheck.analysis.program.declared import (
     AnyDecl,
     Declared,
@@ -35,6 +38,8 @@ from shapecheck.analysis.program.declared import (
     UnionDecl,
 )
 from shapecheck.analysis.program.model import Class, Function, Value, literal
+from shapecheck.analysis.program.modules import Program
+from shapecheck.analysis.program.reading import digest
 from shapecheck.analysis.program.syntax import elements, is_def
 from shapecheck.analysis.values.heap import Renewing, inside, unknowns
 from shapecheck.analysis.values.model import (
@@ -46,6 +51,7 @@ from shapecheck.analysis.values.model import (
     own_size,
 )
 from shapecheck.analysis.values.state import State
+from shapecheck.analysis.values.written import Reader, Unwritable, Writer, Written
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
@@ -66,11 +72,50 @@ def instance(
         lambda: _symbolic(cls, path, alike=alike, by_default=by_default),
         _Symbolic(State(), Ref()),
         _are_alike,
+        telling=_telling(cls, path, alike, by_default),
     )
     state = made.state.copy()
     if made.has_anonymous:
         state.change(Renewing({}, lambda symbol: not symbol.is_anonymous))
     return state, made.ref
+
+
+def _telling(cls: Class, path: str, alike: bool, by_default: bool) -> _Telling | None:
+    """Return what tells other processes of an instance of a class; None where they can't be."""
+    if not cls.module.program.memory.tells:
+        return None
+    writer = Writer()
+    try:
+        return _Telling(writer, written("instance", writer.value(cls), path, alike, by_default))
+    except Unwritable:
+        return None
+
+
+class _Telling:
+    """Tells other processes of an instance of which only the class is known."""
+
+    def __init__(self, writer: Writer, question: str) -> None:
+        self._writer, self._question = writer, question
+
+    def told(self, found: _Symbolic) -> Told | None:
+        """Return what they are told."""
+        state, writer = found.state, self._writer
+        try:
+            ref = writer.value(found.ref)
+            parts = ref, writer.heap(state.heap), writer.facts(state.facts), found.has_anonymous
+            return Told(self._question, digest(json.dumps(parts)), ())
+        except (Unwritable, ValueError, RecursionError):
+            return None
+
+
+@asks("instance")
+def _ask(program: Program, parts: list[Written]) -> None:
+    """Make an instance again as another process has made it; raises ValueError for a wrong one."""
+    of, path, *flags = parts
+    cls = Reader(program).value(of)
+    if not (isinstance(cls, Class) and isinstance(path, str)):
+        raise ValueError("not an instance")
+    instance(cls, path, *map(bool, flags))
 
 
 def changed_by_flags(cls: Class) -> frozenset[str]:
@@ -129,7 +174,10 @@ def check_init(cls: Class) -> None:
     question, home = ("symbolic", cls, "self", True, False), cls.module.name
     memory = cls.module.program.memory
     again = lambda: _symbolic(cls, "self")  # noqa: E731
-    with memory.answering(question, home=home, again=again, alike=_are_alike) as keep:
+    telling = _telling(cls, "self", alike=True, by_default=False)
+    with memory.answering(
+        question, home=home, again=again, alike=_are_alike, telling=telling
+    ) as keep:
         keep(_symbolic(cls, "self", quiet=False))
 
 

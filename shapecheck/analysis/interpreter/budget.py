@@ -20,6 +20,8 @@ MODULE_STEPS = 600_000
 """When the bodies of a module have taken more, each of the others gets few."""
 BRIEF_STEPS = 200
 """That many."""
+CLOSE: Final = 4
+"""Where as many times the steps that were taken would have been too many, it was close."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,11 @@ class Budget:
         return self._begun - self.left
 
     @property
+    def is_close(self) -> bool:
+        """Whether a few times more steps might have been too many, for it or for a call."""
+        return CLOSE * max(self.taken, self.needs) > self._begun
+
+    @property
     def for_call(self) -> int:
         """How many steps a call may take: a part of what is left."""
         part, whole = self.depth.part
@@ -138,6 +145,11 @@ class Effort:
     def is_spent(self) -> bool:
         """Whether the bodies to come get few steps."""
         return self.taken > self.most
+
+    @property
+    def is_close(self) -> bool:
+        """Whether they would, if those before had taken a few times more."""
+        return CLOSE * self.taken > self.most
 
     @staticmethod
     def spent() -> Effort:

@@ -10,7 +10,9 @@ from shapecheck.analysis.annotations.classes import find_method
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.program.asking import about, asks_about
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value, dotted
+from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import MUTATORS, kept_by_node, nodes_of, unstarred
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
@@ -57,7 +59,7 @@ class _Looking:
         self.seen: set[object] = set()
 
     def finds(self, function: Function, values: Mapping[str, Value]) -> bool:
-        found = changes_in(function.node)
+        found = _changes(function.module, function.node)
         for name in found.rebound:
             if _around(function, name) is not NOTHING:
                 return True
@@ -109,7 +111,9 @@ class _Looking:
         self, function: Function, values: Mapping[str, Value]
     ) -> Iterator[tuple[Function, Mapping[str, Value]]]:
         """Yield the functions around a body and the methods of instances that it mentions."""
-        for name, attribute, method in sorted(changes_in(function.node).called, key=str):
+        for name, attribute, method in sorted(
+            _changes(function.module, function.node).called, key=str
+        ):
             value = _find(function, values, name)
             if isinstance(value, Function) and method is None:
                 yield value, {}
@@ -137,6 +141,18 @@ def _around(function: Function, name: str) -> Value:
 
 
 # What stands in the source ------------------------------------------------------------------------
+
+_KIND: Final = "changes in"
+
+
+@asks_about(_KIND)
+def _changes(module: Module, node: ast.AST) -> Changes:
+    """Return what a function changes, as what it rests on is noted: an edit may change nothing."""
+    telling = about(_KIND, module, node)
+    return module.recall((_KIND, node), lambda: changes_in(node), _NO_CHANGES, telling=telling)
+
+
+_NO_CHANGES: Final = Changes(frozenset(), frozenset(), frozenset(), ())
 
 
 @kept_by_node(1024)

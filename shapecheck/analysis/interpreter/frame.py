@@ -281,6 +281,9 @@ class Frame:
             reason, help_ = f"{subject} is nested too deeply here to be analysed", ""
         else:
             return
+        finally:
+            if self.budget.is_close:
+                self.program.memory.close()
         self.quiet = quiet
         if self.at is not None and told():
             self.note(self.at, f"{reason}: it is checked up to here, and not further{help_}")

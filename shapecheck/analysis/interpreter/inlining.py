@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -12,6 +13,7 @@ from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter import autocast
 from shapecheck.analysis.interpreter.body import promise
 from shapecheck.analysis.interpreter.budget import (
+    CLOSE,
     LIBRARY,
     LIBRARY_DISCOUNT,
     LIBRARY_STEPS,
@@ -25,17 +27,19 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import is_generator, outcome
 from shapecheck.analysis.interpreter.result_names import Unforeseen
 from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Key, Lesson, View, view
-from shapecheck.analysis.program.answers import MISSING, Memory
+from shapecheck.analysis.program.answers import MISSING, Memory, Told
+from shapecheck.analysis.program.asking import about, asks, asks_about, written
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
-from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.program.reading import body_of
+from shapecheck.analysis.program.modules import Module, Program
+from shapecheck.analysis.program.reading import Body, body_of, digest
 from shapecheck.analysis.program.syntax import ANY_NAME, DEFINITIONS, names_in
 from shapecheck.analysis.relevance import is_installed
 from shapecheck.analysis.values.heap import enclosing, inside, reachable, unknowns
 from shapecheck.analysis.values.model import FILES, Content, DictContent, Ref
 from shapecheck.analysis.values.paths import NUMBERS
 from shapecheck.analysis.values.state import State
+from shapecheck.analysis.values.written import Reader, Unwritable, Writer, Written
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Facts, Matcher
@@ -64,10 +68,7 @@ def look_into(
         memory.limited(by_askers=is_recursive)
         return _given_up(frame, function, values)
     shared = {**_globals(frame, function), **_files(frame, function)}
-    given_values = (function, *values.values(), *shared.values())
-    autocast_to = outer.facts.autocast
-    hidden = frame.hides_names
-    seen = view(given_values, outer.heap, outer.facts, *values, autocast_to, hidden, *shared)
+    seen = _seen(frame, function, values, shared)
     question = None if seen is None else _question(frame, seen, apart)
     is_library = depth is LIBRARY and not is_installed(frame.module.source.path)
     allowed = LIBRARY_STEPS if is_library else budget.for_call
@@ -77,6 +78,7 @@ def look_into(
     # Whether or not it is known: what is found doesn't depend on what is remembered.
     if not is_charged and allowed <= budget.failed.get(function.node, -1):
         memory.limited()
+        memory.close()
         return _given_up(frame, function, values)
     outcome: CallSummary | None
     if seen is None:
@@ -90,20 +92,12 @@ def look_into(
         outer.facts.asks_condition()
         return _given_up(frame, function, values)
     else:
-        again = None
-        if memory.stays:
-            again = _asked_again(frame, function, values, shared, matcher, seen, allowed, apart)
-        with memory.answering(question, limited=limited, again=again, alike=_are_alike) as keep:
-            inner = Budget(allowed, depth=depth).followed(apart)
-            outcome = _run(frame, function, values, shared, matcher, inner, seen)
-            if outcome is None:
-                memory.limited()
-                keep(_GIVEN_UP)
-            elif outcome.lasts:
-                keep(outcome)
-                outcome = outcome.at(seen)
+        assert question is not None
+        outcome = _answered(frame, function, values, shared, matcher, seen, question, allowed)
     if outcome is None or outcome.asks_condition:
         outer.facts.asks_condition()
+    if outcome is None or CLOSE * outcome.needs > allowed:
+        memory.close()
     if outcome is None:
         budget.left -= allowed // LIBRARY_DISCOUNT if is_library else allowed
         budget.failed[function.node] = max(allowed, budget.failed.get(function.node, 0))
@@ -133,6 +127,130 @@ def look_into(
     return outcome.value
 
 
+def _seen(
+    frame: Frame, function: Function, values: Mapping[str, Value], shared: Mapping[str, Value]
+) -> View | None:
+    """Return what a call sees; None where that can't be told."""
+    state = frame.state
+    given_values = (function, *values.values(), *shared.values())
+    autocast_to, hidden = state.facts.autocast, frame.hides_names
+    return view(given_values, state.heap, state.facts, *values, autocast_to, hidden, *shared)
+
+
+def _answered(
+    frame: Frame,
+    function: Function,
+    values: Mapping[str, Value],
+    shared: Mapping[str, Value],
+    matcher: Matcher | None,
+    seen: View,
+    question: _Question,
+    allowed: int,
+) -> CallSummary | None:
+    """Return what a call gives that sees this, and remember it; None where it takes too long."""
+    memory, apart = frame.program.memory, question.apart
+    limited = (question, allowed, frame.depth)
+    again, telling = None, None
+    if memory.stays:
+        again = _asked_again(frame, function, values, shared, matcher, seen, allowed, apart)
+    elif memory.tells:
+        telling = _telling(frame, function, values, shared, matcher, allowed, apart)
+    with memory.answering(
+        question, limited=limited, again=again, alike=_are_alike, telling=telling
+    ) as keep:
+        inner = Budget(allowed, depth=_depth(function)).followed(apart)
+        outcome = _run(frame, function, values, shared, matcher, inner, seen)
+        if outcome is None:
+            memory.limited()
+            keep(_GIVEN_UP)
+        elif outcome.lasts:
+            keep(outcome)
+            outcome = outcome.at(seen)
+    return outcome
+
+
+class _Telling:
+    """Tells other processes of a call, as `_asked_again` does its own."""
+
+    def __init__(self, writer: Writer, question: str, heap: Mapping[Ref, Content]) -> None:
+        self._writer, self._question, self._heap = writer, question, heap
+
+    def told(self, found: object) -> Told | None:
+        """Return what they are told: nothing of what goes wrong, which has a place."""
+        if found is _GIVEN_UP:
+            return Told(self._question, "given up", ())
+        if not isinstance(found, CallSummary) or found.faults or found.suspected:
+            return None
+        write, taught = self._writer.value, found.taught
+        try:
+            parts = write(found.value), write(taught.values), write(taught.doubted)
+            about = _about(found)[3:-1]
+            text = json.dumps((about, parts, self._writer.changes(self._heap, found.changes)))
+        except (Unwritable, ValueError, RecursionError):
+            return None
+        return Told(self._question, digest(text), (found.steps, found.needs))
+
+
+def _telling(
+    frame: Frame,
+    function: Function,
+    values: Mapping[str, Value],
+    shared: Mapping[str, Value],
+    matcher: Matcher | None,
+    allowed: int,
+    apart: bool,
+) -> _Telling | None:
+    """Return what tells other processes of a call; None where they can't be told."""
+    writer = Writer()
+    try:
+        active = [*filter(None, map(_place_of, frame.budget.active))]
+        question = written(
+            "call",
+            *map(writer.value, (function, {**values}, {**shared})),
+            None if matcher is None else writer.value(({**matcher.names}, {**matcher.runs})),
+            writer.heap(frame.state.heap),
+            writer.facts(frame.state.facts),
+            active,
+            (frame.depth, allowed, apart, frame.by_default, frame.hides_names),
+        )
+    except (Unwritable, ValueError, RecursionError):
+        return None
+    return _Telling(writer, question, dict(frame.state.heap))
+
+
+def _place_of(node: ast.AST) -> tuple[str, str] | None:
+    """Return the module of a function and its name there; None where it has none.
+
+    What was found where a function was called in itself too often isn't told, so that one without
+    a name needn't be known.
+    """
+    body = getattr(node, "body", None)
+    return (body.reading.module, body.key) if isinstance(body, Body) else None
+
+
+@asks("call")
+def _ask(program: Program, parts: list[Written]) -> None:
+    """Make a call again that another process has made; raises ValueError where it can't be."""
+    of, given, around, names, heap, facts, active, (depth, allowed, *flags) = parts
+    reader = Reader(program)
+    function, values, shared = map(reader.value, (of, given, around))
+    bound = None if names is None else reader.value(names)
+    state = State({}, {}, reader.heap(heap), reader.facts(facts))
+    nodes: list[ast.AST] = [
+        reader.module(module).syntax.definition(name) for module, name in active
+    ]
+    is_within = 0 <= allowed <= LIBRARY_STEPS and 0 <= depth <= LIBRARY.calls
+    if not (isinstance(function, Function) and is_within):
+        raise ValueError("not a call")
+    caller = Frame(function.module, state, quiet=True, depth=depth, budget=Budget(active=nodes))
+    apart, caller.by_default, caller.hides_names = map(bool, flags)
+    matcher = None if bound is None else Matcher(Facts(), names=bound[0], runs=bound[1])
+    seen = _seen(caller, function, values, shared)
+    if seen is not None:
+        question = _question(caller, seen, apart)
+        _answered(caller, function, values, shared, matcher, seen, question, allowed)
+
+
 def _files(frame: Frame, function: Function) -> dict[str, Value]:
     """Return what the program has saved, for a function of a module in which files are used."""
     module = function.module
@@ -153,13 +271,16 @@ def _globals(frame: Frame, function: Function) -> dict[str, Value]:
     known = frame.state.vars if frame.function is None else frame.globals
     if not known:
         return {}
-    return {name: known[name] for name in _read_by(function) if name in known}
+    return {name: known[name] for name in _read_by(function.module, function.node) if name in known}
 
 
-def _read_by(function: Function) -> tuple[str, ...]:
+@asks_about("read by")
+def _read_by(module: Module, function: ast.AST) -> tuple[str, ...]:
     """Return the variables of a module that a function reads, or what it names there."""
-    module = function.module
-    return module.recall(("read by", function.node), lambda: _read(module, function.node), ())
+    telling = about("read by", module, function)
+    return module.recall(
+        ("read by", function), lambda: _read(module, function), (), telling=telling
+    )
 
 
 def _read(module: Module, function: ast.AST) -> tuple[str, ...]:
@@ -293,7 +414,7 @@ def _are_alike(one: object, other: object) -> bool:
     return given is not None and given == _given(other, other.seen)
 
 
-def _about(outcome: CallSummary) -> Hashable:
+def _about(outcome: CallSummary) -> tuple[Hashable, ...]:
     return (
         outcome.steps,
         outcome.needs,

@@ -8,7 +8,9 @@ from functools import lru_cache, partial
 from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.program.asking import about, asks_about
 from shapecheck.analysis.program.model import Function, Value, literal
+from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import kept_by_node, name_of, nodes_of, stored_in
 from shapecheck.analysis.values.model import options
 from shapecheck.dims import Sym
@@ -27,15 +29,21 @@ _OF_MODULES: Final = frozenset(("cpu", "cuda", "requires_grad_"))
 
 def has_one_kind_of_arrays(function: Function) -> bool:
     """Whether a function has to do with torch, and with no other library that has arrays."""
-    question = ("one kind of arrays", function.node)
-    return function.module.recall(question, lambda: _has_one_kind_of_arrays(function), True)
+    return _is_of_one_kind(function.module, function.node)
 
 
-def _has_one_kind_of_arrays(function: Function) -> bool:
-    mentioned = {name.id for name in nodes_of(ast.Name, function.node)}
-    if mentioned & _ARRAYS:
-        return False
-    return bool(mentioned & _TORCH) or not any(map(function.module.syntax.bound, _ARRAYS))
+_KIND: Final = "one kind of arrays"
+
+
+@asks_about(_KIND)
+def _is_of_one_kind(module: Module, function: ast.AST) -> bool:
+    def found() -> bool:
+        mentioned = {name.id for name in nodes_of(ast.Name, function)}
+        if mentioned & _ARRAYS:
+            return False
+        return bool(mentioned & _TORCH) or not any(map(module.syntax.bound, _ARRAYS))
+
+    return module.recall((_KIND, function), found, True, telling=about(_KIND, module, function))
 
 
 def never_tensors(function: Function) -> frozenset[str]:

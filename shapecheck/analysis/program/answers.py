@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from shapecheck.analysis.program.reading import NOTED, Reading
 
@@ -41,6 +41,25 @@ Found: TypeAlias = object
 _NEVER: Final = -1
 
 
+class Told(NamedTuple):
+    """A question as another process can ask it, and a digest of what was answered.
+
+    `steps` are those that it took, and those that it needed, where that is of one who asks it.
+    """
+
+    question: str
+    answer: str
+    steps: tuple[int, ...]
+
+
+class Telling(Protocol):
+    """Writes down a question that is being answered, for other processes."""
+
+    def told(self, found: Any) -> Told | None:
+        """Return what other processes are told when this was found; None where that can't be."""
+        ...
+
+
 class Grounds:
     """What one answer rests on: what was read for it, and the grounds of other answers.
 
@@ -48,15 +67,19 @@ class Grounds:
     on is one thing for all of them, and is only gone through when a module is done.
 
     `since` is the number of edits after which nothing that was read was gone, `_NEVER` where
-    something is; `origin` how the answer is asked for again, where it can be.
+    something is; `origin` how the answer is asked for again, where it can be. `told` is what
+    another process is told of it; it `is_close` as for `Memory.close`.
     """
 
-    __slots__ = ("_modules", "held", "origin", "since")
+    __slots__ = ("_below", "_modules", "held", "is_close", "origin", "since", "told")
 
     def __init__(self, held: AbstractSet[Ground | Grounds], since: int) -> None:
         self.held = tuple(held)
         self.since = since
         self.origin: _Origin | None = None
+        self.told: Told | None = None
+        self.is_close = False
+        self._below: Below | None = None
         self._modules: tuple[int, frozenset[str]] = (-1, frozenset())
 
     def modules(self, edits: int) -> frozenset[str]:
@@ -73,6 +96,52 @@ class Grounds:
             own = {_module_of(one) for one in last.held if not isinstance(one, Grounds)}
             last._modules = edits, frozenset(own).union(*(one._modules[1] for one in below))
         return self._modules[1]
+
+    @property
+    def below(self) -> Below:
+        """What was read for it and for no question inside of it that others are told of; these.
+
+        Of a process that stays it isn't asked: an answer may come to rest on other grounds there.
+        """
+        waiting = [self]
+        while self._below is None:
+            last = waiting[-1]
+            inner = [one for one in last.held if isinstance(one, Grounds) and one.told is None]
+            missing = [one for one in inner if one._below is None]
+            if missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            last._below = below(last.held, last.is_close)
+        return self._below
+
+
+class Below(NamedTuple):
+    """What something rests on by itself, and the questions of which others are told.
+
+    It `is_close` as for `Memory.close`, these questions apart.
+    """
+
+    read: frozenset[Ground]
+    asked: tuple[Grounds, ...]
+    is_close: bool
+
+
+def below(held: Iterable[Ground | Grounds], is_close: bool = False) -> Below:
+    """Return what is rested on, as others are told of it."""
+    read: set[Ground] = set()
+    asked: dict[Grounds, None] = {}
+    for one in held:
+        if not isinstance(one, Grounds):
+            read.add(one)
+        elif one.told is not None:
+            asked[one] = None
+        else:
+            inner = one.below
+            read |= inner.read
+            asked.update(dict.fromkeys(inner.asked))
+            is_close = is_close or inner.is_close
+    return Below(frozenset(read), tuple(asked), is_close)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,18 +241,19 @@ class Memory:
 
     `asked` are the modules that what is being done now has asked for; where `traces` says so, the
     functions of which it has read the annotations are among it. `stays`: there will be edits, after
-    which answers are asked for again, to see whether they are still the same.
+    which answers are asked for again, to see whether they are still the same. `tells`: other
+    processes are told of questions, to see that.
     """
 
     def __init__(self, traces: bool = False) -> None:
         self.traces = traces
-        self.stays = False
+        self.stays = self.tells = False
         self.asked = set()
         self._answers: dict[Hashable, _Answer] = {}
         self._open: dict[Hashable, int] = {}
         self._provisional: list[Hashable] = []
         self._met = _NONE
-        self._is_limited = self._is_chained = False
+        self._is_limited = self._is_chained = self.is_close = False
         self._depth = self._height = 0
         self._edits = 0
         self._at_home: dict[str, set[Hashable]] = {}
@@ -206,6 +276,7 @@ class Memory:
         self._forget(0)
         self.asked = set()
         self._met, self._is_limited, self._is_chained = _NONE, False, False
+        self.is_close = False
 
     @contextmanager
     def noting(self) -> Iterator[set[Ground | Grounds]]:
@@ -365,6 +436,10 @@ class Memory:
         self._is_limited = True
         self._is_chained |= by_askers
 
+    def close(self) -> None:
+        """Take note that what is being found out might be something else after more steps."""
+        self.is_close = True
+
     @contextmanager
     def answering(
         self,
@@ -375,6 +450,7 @@ class Memory:
         again: Callable[[], object] | None = None,
         alike: Callable[[Any, Any], bool] = is_same,
         depth: int = 0,
+        telling: Telling | None = None,
     ) -> Iterator[Callable[[object], None]]:
         """Answer a question; what is yielded keeps the answer, and may go uncalled.
 
@@ -384,12 +460,13 @@ class Memory:
         what is found, which it has to tell apart. Without one it begins with its own.
 
         `again` finds it out without its asker, and `alike` compares what is found. `depth` is that
-        of the questions asked for it which are only asked so deep.
+        of the questions asked for it which are only asked so deep. `telling` writes it down.
         """
         number = self._open[question] = len(self._open)
         outer_asked, outer_met = self.asked, self._met
         outer_limited, outer_chained = self._is_limited, self._is_chained
         outer_depth, outer_height = self._depth, self._height
+        outer_close, self.is_close = self.is_close, False
         self._depth, self._height = depth, 0
         self.asked, self._met, self._is_limited, self._is_chained = set(), _NONE, False, False
         mark = len(self._provisional)
@@ -405,6 +482,8 @@ class Memory:
             is_chained = self._is_chained and limited is not None
             if rests_on is not None:
                 outer_asked.add(rests_on)
+                rests_on.is_close = self.is_close
+            self.is_close = outer_close or (rests_on is None and self.is_close)
             self.asked = outer_asked
             is_closed = met >= number
             self._met = outer_met if is_closed else min(outer_met, met)
@@ -419,6 +498,8 @@ class Memory:
                 )
                 if home:
                     self._at_home.setdefault(home, set()).add(key)
+                if telling is not None and rests_on is not None:
+                    rests_on.told = telling.told(kept[0])
                 if self.stays and again is not None and rests_on is not None:
                     rests_on.origin = _Origin(
                         question, limited, is_limited, again, alike, kept[0], home, depth
@@ -437,11 +518,13 @@ class Memory:
         home: str = "",
         alike: Callable[[T, T], bool] = is_same,
         deepest: int | None = None,
+        telling: Telling | None = None,
     ) -> T | S:
         """Return the answer to a question, found once; `meanwhile` where that asks it again.
 
-        `home` and `alike` are as for `answering`. `deepest`: as many questions of this kind may
-        stand within each other; what would be asked further down is answered by `meanwhile`.
+        `home`, `alike` and `telling` are as for `answering`. `deepest`: as many questions of this
+        kind may stand within each other; what would be asked further down is answered by
+        `meanwhile`.
         """
         depth, limited = 0, None
         if deepest is None:
@@ -457,7 +540,13 @@ class Memory:
             self.limited()
             return meanwhile
         with self.answering(
-            question, home=home, limited=limited, again=answer, alike=alike, depth=depth
+            question,
+            home=home,
+            limited=limited,
+            again=answer,
+            alike=alike,
+            depth=depth,
+            telling=telling,
         ) as keep:
             result = answer()
             keep(result)

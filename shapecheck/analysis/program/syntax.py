@@ -551,6 +551,10 @@ class Syntax:
         self.read("yields", function)
         return function in self.survey.generators
 
+    def definition(self, name: str) -> Definition:
+        """Return the function or class of a name, as `name_in_module` has it; raises KeyError."""
+        return self._definitions[name]
+
     def read_definition(self, name: str) -> None:
         """Note that a definition is read, with the heads of the classes in which it stands."""
         words = name.split(".")

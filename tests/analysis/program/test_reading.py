@@ -88,7 +88,7 @@ class World:
         checking = analysis.begin(self.of(user), self, Options())
         found: dict[tuple[str, str], str] = {}
         for part in checking.parts:
-            found |= checking.check(part).rests_on
+            found |= checking.check(part).rests_on.digests
         return {key: what for (module, key), what in found.items() if module == "pack.library"}
 
 

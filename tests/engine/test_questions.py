@@ -1,0 +1,246 @@
+"""After an edit, another process asks what was asked of what was edited, and mostly no more."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from shapecheck.analysis import Diagnostic, Options, ask_again
+from shapecheck.analysis.interpreter import budget
+from shapecheck.engine import Database, Engine, Store
+from tests.engine.test_engine import HEAD, Shelf, noted
+
+LAYERS = f"""{HEAD}
+WIDTH = 4
+
+def halves(x):
+    first, second = x.chunk(2, dim=1)
+    return first, second
+
+class Scale(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return self.shifted(x) * self.weight
+
+    def shifted(self, x):
+        if x.ndim == 2:
+            return x
+        return x.flatten(1)
+
+def kept(items):
+    for item in items:
+        item = item + 1
+    return items
+"""
+MODEL = f"""{HEAD}
+from layers import Scale, halves, kept
+
+def left(x: Float[Tensor, "b 8"]) -> Float[Tensor, "b 4"]:
+    return halves(x)[0]
+
+def scaled(x: Float[Tensor, "b 8"]) -> Float[Tensor, "b 8"]:
+    return Scale(8)(x)
+
+def every(x: Float[Tensor, "b d"]) -> Float[Tensor, "b d"]:
+    return kept([x, x])[0]
+
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.scale = Scale(width)
+
+    def forward(self, x: Float[Tensor, "b width"]) -> Float[Tensor, "b width"]:
+        return self.scale(x)
+"""
+TEXTS = {"layers": LAYERS, "model": MODEL}
+
+
+class Processes:
+    """One process after the other, each with an engine of its own and what is kept by all."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.texts = dict(TEXTS)
+
+    def edit(self, old: str, new: str, module: str = "layers") -> None:
+        """Put one text in the place of another, which is there once."""
+        assert self.texts[module].count(old) == 1
+        self.texts[module] = self.texts[module].replace(old, new)
+
+    def check(self) -> list[str]:
+        """Check all in another process; return which parts the analysis was asked of.
+
+        What is said is what is said where nothing was kept.
+        """
+        engine = Engine(Shelf(self.texts), Options(), Store(Database(self._folder), "maker"))
+        with noted() as asked:
+            said = {name: [*engine.check(name)] for name in self.texts}
+        afresh = Engine(Shelf(self.texts), Options())
+        self.said = []
+        for name in self.texts:
+            assert [*map(_told, said[name])] == [*map(_told, afresh.check(name))]
+            self.said += [one.message for one in said[name]]
+        return asked
+
+
+def _told(one: Diagnostic) -> tuple[object, ...]:
+    """Return what is told of a diagnostic: all but which lines of others it led through."""
+    return one.span, one.message, one.severity, one.code
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Processes:
+    """A program that was checked by one."""
+    found = Processes(tmp_path)
+    assert len(found.check()) == 14
+    assert found.check() == found.said == []
+    return found
+
+
+SAME = {
+    "a function": ("    first, second = x", "    unused = 1\n    first, second = x", "halves"),
+    "a method": ("        if x.ndim == 2:", "        if 2 == x.ndim:", "Scale.shifted"),
+    "a constructor": (
+        "        self.weight = nn.Parameter(torch.ones(width))",
+        "        ones = torch.ones(width)\n        self.weight = nn.Parameter(ones)",
+        "Scale.__init__",
+    ),
+    "a loop": ("        item = item + 1", "        item = item + 2", "kept"),
+    "what takes a few steps more": (
+        "    return first, second",
+        "    for name in ('a', 'b'):\n        name = name + 'c'\n    return first, second",
+        "halves",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "part"), SAME.values(), ids=SAME)
+def test_what_gives_the_same(processes: Processes, old: str, new: str, part: str) -> None:
+    """Nobody who calls it is checked again: neither here, nor after the edit is taken back."""
+    processes.edit(old, new)
+    asked = processes.check()
+    assert f"layers: {part}" in asked
+    assert not [one for one in asked if one.startswith("model")]
+    assert processes.check() == []
+
+
+OTHER: dict[str, tuple[str, str, list[str]]] = {
+    "a function": ("x.chunk(2, dim=1)", "x.chunk(2, dim=0)", ["left"]),
+    "a method": ("x.flatten(1)", "x.flatten(0)", []),
+    "a method that is called": (
+        "        if x.ndim == 2:\n            return x\n",
+        "        if x.ndim == 2:\n            return x[:, 1:]\n",
+        ["scaled", "Net.forward"],
+    ),
+    "what is changed": (
+        "    return items",
+        "    items[0] = items[0].T\n    return items",
+        ["every"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "callers"), OTHER.values(), ids=OTHER)
+def test_what_gives_something_else(
+    processes: Processes, old: str, new: str, callers: list[str]
+) -> None:
+    """Those who get it are checked again, and say what a check of all would."""
+    processes.edit(old, new)
+    asked = [one.removeprefix("model: ") for one in processes.check() if one.startswith("model")]
+    assert asked == callers
+    assert bool(processes.said) is bool(callers)
+    processes.edit(new, old)
+    processes.check()
+    assert processes.said == []
+
+
+def test_an_edit_after_the_other(processes: Processes) -> None:
+    """What was asked again is asked from then on; what was taken at first goes on to count."""
+    text = "    return first, second"
+    for number in range(6):
+        processes.edit(text, f"    unused_{number} = {number}\n{text}")
+        assert processes.check()[0] == "layers: halves"
+    processes.edit("x.chunk(2, dim=1)", "x.chunk(4, dim=1)")
+    assert "model: left" in processes.check()
+    assert len(processes.said) == 1
+
+
+def test_what_comes_close_to_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a few steps more may be too many, who takes a few more is checked again."""
+    monkeypatch.setattr(budget, "MAX_STEPS", 60)
+    processes = Processes(tmp_path)
+    for number in range(12):
+        processes.check()
+        processes.edit(
+            "    return first, second", "    first = first * 1\n    return first, second"
+        )
+        processes.edit(
+            "    first = first * 1\n    return first, second",
+            f"    first_{number} = first * 1\n    return first, second",
+        )
+        processes.check()
+
+
+def test_a_question_that_is_none(processes: Processes) -> None:
+    """It comes out of a record that may be anyone's: there is no answer, and nothing else."""
+    shelf = Shelf(processes.texts)
+    for question in (
+        "",
+        "1",
+        "[]",
+        "{}",
+        '["nothing"]',
+        '["call"]',
+        '["call", 1, 2, 3, 4, 5, 6, 7, 8]',
+        '["instance", ["class", "layers", "None"], "self", true, true]',
+        '["instance", ["class", "nowhere", "Net"], "self", true, true]',
+        '["instance", "self", "self", true, true]',
+        '["changes in", "layers", "nothing"]',
+        '["changes in", "nowhere", "halves"]',
+        "[" * 10_000 + "]" * 10_000,
+    ):
+        assert ask_again(shelf, Options(), "model", question) is None
+    found = ask_again(shelf, Options(), "model", '["changes in","layers","halves"]')
+    assert found is not None
+    assert [one.text for one in found.asked] == ['["changes in","layers","halves"]']
+
+
+def _edits(draw: random.Random) -> Callable[[str], str]:
+    """Return an edit of a line of the layers, which may change what they give or may not."""
+    old, new = draw.choice(
+        [
+            ("chunk(2", "chunk(4"),
+            ("chunk(4", "chunk(2"),
+            ("dim=1", "dim=0"),
+            ("dim=0", "dim=1"),
+            ("return x\n", "return x * 1\n"),
+            ("return x * 1\n", "return x.T\n"),
+            ("return x.T\n", "return x\n"),
+            ("x.flatten(1)", "x.flatten(0)"),
+            ("torch.ones(width)", "torch.ones(width + 1)"),
+            ("torch.ones(width + 1)", "torch.ones(width)"),
+            ("return items", "items.append(items[0])\n    return items"),
+            ("item = item + 1", "item = item + 1 + 1"),
+            ("* self.weight", "+ self.weight"),
+            ("WIDTH = 4", "WIDTH = 5"),
+            ("WIDTH", "# Wide.\n\nWIDTH"),
+        ]
+    )
+    return lambda text: text.replace(old, new, 1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_drawn_edits(tmp_path: Path, seed: int) -> None:
+    """After each, what is said is what is said where nothing was kept."""
+    draw = random.Random(seed)
+    processes = Processes(tmp_path)
+    for _ in range(12):
+        for _ in range(draw.randrange(1, 3)):
+            processes.texts["layers"] = _edits(draw)(processes.texts["layers"])
+        processes.check()
