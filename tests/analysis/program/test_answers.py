@@ -13,10 +13,13 @@ import pytest
 from compilation import interpreted
 from repository import ROOT
 
+import shapecheck.dims as dims
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
 from shapecheck.analysis.check import module
 from shapecheck.analysis.program import answers, modules
+from shapecheck.analysis.program.modules import forget_memos
 from shapecheck.analysis.program.reading import Reading
+from shapecheck.analysis.program.syntax import forget_kept
 
 HEAD = """\
 import torch
@@ -205,6 +208,10 @@ def test_a_process_that_stays_keeps_nothing_of_what_it_has_analysed() -> None:
     def kept() -> int:
         for source in sources:
             analyze_module(source, Shelf({}), Options())
+        # As after every so many modules: how many came before would else count.
+        forget_kept()
+        dims.forget()
+        forget_memos()
         gc.collect()
         return len(gc.get_objects())
 
