@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
@@ -94,7 +94,10 @@ class Engine(Generic[F]):
         known = self.known(module)
         if known is not None and self.holds(known):
             return self._records[module]
-        record = (known and self._holding_on(known)) or self._checked_again(module, known)
+        kept = {} if known is None else self._kept(known)
+        record = known and self._holding_on(known, kept)
+        if record is None:
+            record = self._checked_again(module, known, kept)
         self.adopt(record)
         return record
 
@@ -219,15 +222,11 @@ class Engine(Generic[F]):
             known[1][key] = found
         return found
 
-    def _holding_on(self, known: ModuleRecord) -> ModuleRecord | None:
-        """Return what is known of a module, if only what was read elsewhere isn't as it was.
-
-        None where that is another answer to what was asked about it.
-        """
-        grounds, changed = known.grounds, self._changed(known)
-        if grounds is None or not grounds.parts or known.module in changed:
+    def _holding_on(self, known: ModuleRecord, kept: Mapping[str, RestsOn]) -> ModuleRecord | None:
+        """Return what is known of a module that is as it was, if all its parts are `kept`."""
+        grounds, version = known.grounds, self.files.version(known.module)
+        if grounds is None or not grounds.parts or known.versions.get(known.module) != version:
             return None
-        kept = self._kept(known, changed)
         if len(kept) < len(grounds.parts):
             return None
         noted = _Noted()
@@ -240,12 +239,13 @@ class Engine(Generic[F]):
             covered=known.covered,
         )
 
-    def _checked_again(self, module: str, known: ModuleRecord | None) -> ModuleRecord:
-        """Check the parts of a module for which something has changed."""
+    def _checked_again(
+        self, module: str, known: ModuleRecord | None, kept: Mapping[str, RestsOn]
+    ) -> ModuleRecord:
+        """Check the parts of a module that aren't `kept`."""
         source = self.files.source(module)
         if source is None:
             raise LookupError(module)
-        kept = {} if known is None else self._kept(known, self._changed(known))
         before = (known and known.grounds) or Grounds()
         records = {one.key: one for one in before.parts if one.key in kept}
         checking = analysis.begin(
@@ -292,9 +292,9 @@ class Engine(Generic[F]):
             covered=_covered(parts),
         )
 
-    def _kept(self, known: ModuleRecord, changed: Collection[str]) -> dict[str, RestsOn]:
+    def _kept(self, known: ModuleRecord) -> dict[str, RestsOn]:
         """Return what the parts rest on that have the same to say as before, by their keys."""
-        stale, grounds = self._stale(known, changed), known.grounds
+        stale, grounds = self._stale(known, self._changed(known)), known.grounds
         if stale is None or grounds is None:
             return {}
         touched = {grounds.readings[at] for at in stale}

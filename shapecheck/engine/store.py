@@ -192,15 +192,13 @@ def _is_of(record: ModuleRecord, version: str | None) -> bool:
 
 def _sealed(text: str) -> str:
     """Put before a text what tells whether it is still the same."""
-    return f"{digest(text.encode())} {text}"
+    return _sealed_bytes(text.encode()).decode()
 
 
 def _opened(text: object) -> str:
     """Return a text that was sealed; raises ValueError where it isn't the same any more."""
-    seal, _, content = str(text).partition(" ")
-    if seal != digest(content.encode(errors="surrogatepass")):
-        raise ValueError("damaged")
-    return content
+    found = _opened_bytes(str(text).encode(errors="surrogatepass"))
+    return found.decode(errors="surrogatepass")
 
 
 def _sealed_bytes(content: bytes) -> bytes:

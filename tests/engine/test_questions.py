@@ -171,20 +171,25 @@ def test_an_edit_after_the_other(processes: Processes) -> None:
     assert len(processes.said) == 1
 
 
-def test_what_comes_close_to_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a few steps more may be too many, who takes a few more is checked again."""
-    monkeypatch.setattr(budget, "MAX_STEPS", 60)
+@pytest.mark.parametrize("length", range(2, 16))
+def test_what_comes_close_to_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    """Where a few steps more are too many for who asks, it is checked again."""
+    monkeypatch.setattr(budget, "MAX_STEPS", 100)
     processes = Processes(tmp_path)
-    for number in range(12):
-        processes.check()
-        processes.edit(
-            "    return first, second", "    first = first * 1\n    return first, second"
-        )
-        processes.edit(
-            "    first = first * 1\n    return first, second",
-            f"    first_{number} = first * 1\n    return first, second",
-        )
-        processes.check()
+    tail = "    y = y + 1\n" * length
+    processes.texts["layers"] += f"\ndef long(x):\n    y = halves(x)[0]\n{tail}    return y\n"
+    processes.texts["model"] = (
+        f"{HEAD}\nfrom layers import long\n\n"
+        'def wrong(x: Float[Tensor, "b 8"]) -> Float[Tensor, "b 5"]:\n    return long(x)\n'
+    )
+    processes.check()
+    processes.edit(
+        "    return first, second",
+        "    a = 1\n    b = a\n    c = b\n    d = c\n    return first, second",
+    )
+    processes.check()
 
 
 def test_a_question_that_is_none(processes: Processes) -> None:

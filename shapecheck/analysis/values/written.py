@@ -43,7 +43,7 @@ from shapecheck.dims import HERE, Composite, Extreme, FloorDiv, Kind, Origin, Po
 from shapecheck.dims.algebra import canonical, joined
 from shapecheck.dims.origins import LoopHead, NamesOf
 from shapecheck.ops import UNKNOWN, DType, Fields, Packed, Repeated, Scalar, Sizes
-from shapecheck.shapes import Facts, Free, Run, Shape, Tensor
+from shapecheck.shapes import Facts, Free, Run, Shape, Tensor, symbols_of
 
 Written: TypeAlias = Any
 """What JSON has: a list that begins with a tag, or a text, a number, True, False or None."""
@@ -175,7 +175,7 @@ class Writer:
 
     def _new(self, symbols: Iterable[Sym]) -> Written:
         """Meet symbols in what has no order, in one that is the same in every process."""
-        return [self._symbol(one) for one in sorted({*symbols} - self._symbols.keys(), key=_place)]
+        return [self._symbol(one) for one in dims.in_order({*symbols} - self._symbols.keys())]
 
     def _dict(self, value: dict[object, object]) -> Written:
         return ["dict", *([self.value(key), self.value(held)] for key, held in value.items())]
@@ -188,9 +188,6 @@ class Writer:
 
     def _bytes(self, value: bytes) -> Written:
         return ["bytes", value.hex()]
-
-    def _kind(self, value: Kind) -> Written:
-        return int(value)
 
     def _symbol(self, value: Sym) -> Written:
         number = self._symbols.get(value)
@@ -268,21 +265,15 @@ def _symbols_in(values: Iterable[object]) -> set[Sym]:
         match one:
             case Sym():
                 found.add(one)
-            case Size() | Composite():
-                found |= dims.symbols(one)
-            case Run(symbol=symbol):
-                found.add(symbol)
+            case int() | Size() | Composite() | Run():
+                found |= symbols_of(one)
             case frozenset():
                 found |= _symbols_in(one)
-            case int() | str():
+            case str():
                 pass
             case _:
                 raise Unwritable(f"a set of {type(one).__name__}")
     return found
-
-
-def _place(symbol: Sym) -> tuple[Kind, str, int]:
-    return symbol.kind, "" if symbol.kind is Kind.UNKNOWN else symbol.name, symbol.serial
 
 
 _PLAIN_TENSOR: Final = (False, (), False, False, ())
@@ -300,7 +291,6 @@ _WRITES: Final[dict[type, Callable[[Writer, Any], Written]]] = {
     complex: Writer._number,
     Fraction: Writer._number,
     bytes: Writer._bytes,
-    Kind: Writer._kind,
     Sym: Writer._symbol,
     Size: Writer._size,
     Ref: Writer._ref,

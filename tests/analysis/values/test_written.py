@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.analysis import Options, Source
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef, Value
-from shapecheck.analysis.program.modules import Program
+from shapecheck.analysis.program.modules import Module, Program
 from shapecheck.analysis.values.model import (
     FILES,
     Callback,
@@ -63,25 +64,26 @@ def written(value: object, writer: Writer | None = None) -> Written:
     return json.loads(json.dumps((writer or Writer()).value(value)))
 
 
-def made(name: str) -> ast.AST:
+def module() -> Module:
+    """Return the module."""
+    found = PROGRAM.module("net")
+    assert found is not None
+    return found
+
+
+def made(name: str) -> Any:
     """Return a definition of the module."""
-    module = PROGRAM.module("net")
-    assert module is not None
-    return module.syntax.definition(name)
+    return module().syntax.definition(name)
 
 
 def function(name: str) -> Function:
     """Return a function of the module."""
-    module = PROGRAM.module("net")
-    assert module is not None
-    return Function(made(name), module)  # type: ignore[arg-type]
+    return Function(made(name), module())
 
 
 def a_class() -> Class:
     """Return the class of the module."""
-    module = PROGRAM.module("net")
-    assert module is not None
-    return Class(made("Net"), module)  # type: ignore[arg-type]
+    return Class(made("Net"), module())
 
 
 def layer() -> OpInstance:
@@ -201,12 +203,16 @@ def nested(times: int) -> Value:
     return found
 
 
+AROUND: Any = object()
+NAMELESS: Any = ast.parse("lambda: 1", mode="eval").body
+
+
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Function(made("plain"), PROGRAM.module("net"), home=object()),  # type: ignore[arg-type]
-        lambda: Function(ast.parse("lambda: 1").body[0].value, PROGRAM.module("net")),  # type: ignore[arg-type,attr-defined]
-        lambda: Class(made("Net"), PROGRAM.module("net"), home=object()),  # type: ignore[arg-type]
+        lambda: Function(made("plain"), module(), home=AROUND),
+        lambda: Function(NAMELESS, module()),
+        lambda: Class(made("Net"), module(), home=AROUND),
         lambda: Callback("declared"),
         lambda: nested(100),
         lambda: tuple(map(nested, [1] * 600)),
