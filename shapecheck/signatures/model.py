@@ -339,8 +339,16 @@ class Signature:
                 arguments["kwargs"] = bound["kwargs"]
             if instance is not None:
                 arguments["self"] = instance
-            return RULES[self.result.rule](call, **arguments)
-        return self._build(self.result, call, matcher, bound, kind, scope)
+            found = RULES[self.result.rule](call, **arguments)
+        else:
+            found = self._build(self.result, call, matcher, bound, kind, scope)
+        below = _below_nothing(found)
+        if below is None:
+            return found
+        if any(_below_nothing(Tensor(shape)) for shape in operands):
+            return UNKNOWN  # a condition says that the operand can't be there
+        axis, size = below
+        raise Mismatch(Problem(f"axis {axis} of the result would be {size}", "can't fit"))
 
     @staticmethod
     def _check_axis(call: Call, shape: Shape, dim: Value, new: bool) -> None:
@@ -480,9 +488,6 @@ class Signature:
             if form.text is not None
             else Shape.unknown()
         )
-        for axis, item in enumerate(shape.dims):
-            if isinstance(item, int) and item < 0:
-                raise Mismatch(Problem(f"axis {axis} of the result would be {item}", "can't fit"))
         inserted = (form.edit is not None and form.edit.kind == "Insert") or any(
             isinstance(value, Tensor) and value.inserted and value.shape == shape
             for value in bound.values()
@@ -617,6 +622,17 @@ def _stretches(value: Value) -> bool:
         return any(map(_stretches, value))
     items = value.shape.dims if isinstance(value, Tensor) else ()
     return any(isinstance(item, Run) and item.symbol.stretches for item in items)
+
+
+def _below_nothing(found: Value) -> tuple[int, int] | None:
+    """Return an axis of a result along which there would be less than nothing, and its size."""
+    if isinstance(found, (tuple, list)):
+        return next(filter(None, map(_below_nothing, found)), None)
+    if isinstance(found, Tensor):
+        for axis, item in enumerate(found.shape.dims):
+            if isinstance(item, int) and item < 0:
+                return axis, item
+    return None
 
 
 def _refreshed(value: Value, facts: Facts) -> Value:

@@ -17,6 +17,8 @@ def sliced(call: Call, dim: DimExpr, cut: slice) -> DimExpr:
     if cut.stop is None and cut.start in (None, 0) and cut.step in (None, 1):
         return dim
     size = call.facts.size(size_of(dim))
+    if isinstance(size, int) and size < 0:  # what a condition says can't be there
+        return dims.unknown()
     start, stop, step = cut.start, cut.stop, 1 if cut.step is None else cut.step
     if isinstance(step, int) and step < 1:
         raise mismatch("the step of a slice must be positive", f"can't slice with step {step}")

@@ -66,6 +66,8 @@ def _expanded(call: Call, shape: Shape, size: Sequence[Value]) -> Shape:
     lost = False
     for axis in range(-1, -len(size) - 1, -1):
         wanted = size[axis]
+        if isinstance(wanted, int) and wanted < -1:
+            raise mismatch(f"{wanted} isn't a size", headline)
         given = facing.pop() if facing else None
         lost = lost or ((isinstance(given, Run) or isinstance(wanted, Run)) and given != wanted)
         if isinstance(wanted, Run):
