@@ -45,5 +45,6 @@ class Engines:
 
     def renew(self) -> None:
         """See all files as they are now."""
+        self._finder.forget()
         for engine in self._engines.values():
             engine.renew(engine.files.renew())

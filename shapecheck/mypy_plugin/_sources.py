@@ -14,6 +14,7 @@ from mypy.util import DecodeError, decode_python_encoding
 
 from shapecheck.analysis import Source
 from shapecheck.engine import digest as digest_of
+from shapecheck.project.folders import Folders, join
 from shapecheck.project.libraries import is_about_torch, is_followed
 from shapecheck.project.relevance import hands_out_shapes, is_library
 
@@ -118,6 +119,11 @@ class ModuleFinder:
         self.roots = roots
         self._packages = packages
         self._libraries = libraries
+        self._folders = Folders()
+
+    def forget(self) -> None:
+        """Look for files anew: some may have come or gone."""
+        self._folders.forget()
 
     def find(self, module: str, looker: tuple[str, str]) -> str | None:
         """Return the path of `module` for the module `looker` (its name and path)."""
@@ -132,15 +138,17 @@ class ModuleFinder:
 
     def _find_on_disk(self, module: str, looker: tuple[str, str]) -> str | None:
         parts = module.split(".")
-        inside = os.path.join(*parts[:-1], "")  # noqa: PTH118 - as below
+        inside = os.sep.join(parts[:-1])  # noqa: PTH118 - as below
 
-        def has_folder(root: str) -> bool:
-            return not inside or os.path.isdir(os.path.join(root, inside))  # noqa: PTH112, PTH118
+        def may_have(root: str) -> bool:
+            return parts[-1] in self._folders.stems(join(root, inside) if inside else root)
 
-        packages = (one for one in self._packages if has_folder(one) and _is_typed(one, parts))
-        libraries = (one for one in self._libraries if is_about_torch(one, parts[0]))
+        packages = (one for one in self._packages if may_have(one) and _is_typed(one, parts))
+        libraries = (
+            one for one in self._libraries if may_have(one) and is_about_torch(one, parts[0])
+        )
         for root in (source_root(*looker), *self.roots, *packages, *libraries):
-            for path in _candidates(root, parts) if has_folder(root) else ():
+            for path in _candidates(root, parts) if may_have(root) else ():
                 if os.path.isfile(path):  # noqa: PTH113 - asked for every name that isn't a module
                     return path
         return None
