@@ -21,6 +21,7 @@ from shapecheck.analysis.host import (
     Look,
     OpCalled,
     Options,
+    Recall,
     RestsOn,
     Seen,
     Shown,
@@ -50,6 +51,7 @@ __all__ = [
     "Look",
     "OpCalled",
     "Options",
+    "Recall",
     "RestsOn",
     "Seen",
     "Shown",
@@ -90,28 +92,34 @@ def begin(
     stays: bool = False,
     counts: bool = False,
     tells: bool = False,
+    recalls: Recall | None = None,
 ) -> Checking:
     """Begin to check a module part by part: together they say what `analyze_module` does.
 
     What is said of a part rests on what stands in pieces of source, each known by a key. It is the
     same as long as `digest_of` is the same for all of these. Where the program `stays` to be
     edited, more is kept, so that less is done then. `counts`: what is known of tensors is counted.
-    `tells`: other processes are told which questions were asked; see `ask_again`. Raises what
-    `analyze_module` does.
+    `tells`: other processes are told which questions were asked; see `ask_again`. What `recalls`
+    knows of these isn't found out anew. Raises what `analyze_module` does.
     """
     from shapecheck.analysis.check import module  # late, as above
 
-    return module.begin(source, host, options, stays=stays, counts=counts, tells=tells)
+    return module.begin(
+        source, host, options, stays=stays, counts=counts, tells=tells, recalls=recalls
+    )
 
 
-def ask_again(host: Host, options: Options, module: str, question: str) -> RestsOn | None:
+def ask_again(
+    host: Host, options: Options, module: str, question: str, recalls: Recall | None = None
+) -> RestsOn | None:
     """Ask a question again that the check of a module asked; return what the answer rests on.
 
-    It is the only one that is asked there. None where it can't be told any more.
+    It is the only one that is asked there. None where it can't be told any more. `recalls` is as
+    for `begin`, of those that it asks in turn.
     """
     from shapecheck.analysis.check import module as checking  # late, as above
 
-    return checking.ask_again(host, options, module, question)
+    return checking.ask_again(host, options, module, question, recalls)
 
 
 def digest_of(source: Source | None, key: str) -> str:

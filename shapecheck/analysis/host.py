@@ -8,7 +8,7 @@ are another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
@@ -247,9 +247,10 @@ Key: TypeAlias = tuple[str, str]
 class Asked:
     """A question that was asked of a program, which `analysis.ask_again` asks again.
 
-    `answer` is a digest of what was found, `steps` what it took and needed, if that counts for who
-    asks. `reads` is what was read for it and for no question among those that it `asks` in turn. It
-    `is_close` if another answer might have been found if these had taken a few times more steps.
+    `answer` is what was found, as it is written down or a digest of that, `steps` what it took and
+    needed, if that counts for who asks. `reads` is what was read for it and for no question among
+    those that it `asks` in turn. It `is_close` if another answer might have been found if these had
+    taken a few times more steps, and `has_varied` if it has taken others than these since.
     """
 
     text: str
@@ -258,6 +259,7 @@ class Asked:
     reads: frozenset[Key]
     asks: tuple[Asked, ...]
     is_close: bool
+    has_varied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,3 +291,7 @@ class RestsOn:
             seen.update(new)
             waiting += new
         return RestsOn({key: digests[key] for key in read}, own, asked, is_close)
+
+
+Recall: TypeAlias = Callable[[str], RestsOn | None]
+"""Gives what a question rests on that is the only one asked there, if its answer is known."""

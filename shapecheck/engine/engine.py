@@ -17,6 +17,7 @@ from shapecheck.analysis import (
     Key,
     Look,
     Options,
+    Recall,
     RestsOn,
     Source,
 )
@@ -89,15 +90,19 @@ class Engine(Generic[F]):
         """
         return self.record(module).said
 
-    def record(self, module: str) -> ModuleRecord:
-        """Return what is said of a module and what that rests on; raises what `check` does."""
+    def record(self, module: str, reads: Collection[Key] = ()) -> ModuleRecord:
+        """Return what is said of a module and what that rests on; raises what `check` does.
+
+        `reads` is what who asks has read to know that it is to be checked: that counts, too.
+        """
         known = self.known(module)
-        if known is not None and self.holds(known):
+        if known is not None and self.holds(known) and known.has_read(reads):
             return self._records[module]
-        kept = {} if known is None else self._kept(known)
-        record = known and self._holding_on(known, kept)
+        asking = self._asking(module, known)
+        kept, noted = asking.kept(), _Noted({key: self._digest(*key) for key in reads})
+        record = known and self._holding_on(known, kept, noted)
         if record is None:
-            record = self._checked_again(module, known, kept)
+            record = self._checked_again(module, known, kept, asking.recall, noted)
         self.adopt(record)
         return record
 
@@ -222,14 +227,15 @@ class Engine(Generic[F]):
             known[1][key] = found
         return found
 
-    def _holding_on(self, known: ModuleRecord, kept: Mapping[str, RestsOn]) -> ModuleRecord | None:
+    def _holding_on(
+        self, known: ModuleRecord, kept: Mapping[str, RestsOn], noted: _Noted
+    ) -> ModuleRecord | None:
         """Return what is known of a module that is as it was, if all its parts are `kept`."""
         grounds, version = known.grounds, self.files.version(known.module)
         if grounds is None or not grounds.parts or known.versions.get(known.module) != version:
             return None
         if len(kept) < len(grounds.parts):
             return None
-        noted = _Noted()
         parts = tuple(noted.part(one, kept[one.key]) for one in grounds.parts)
         return ModuleRecord(
             known.module,
@@ -240,7 +246,12 @@ class Engine(Generic[F]):
         )
 
     def _checked_again(
-        self, module: str, known: ModuleRecord | None, kept: Mapping[str, RestsOn]
+        self,
+        module: str,
+        known: ModuleRecord | None,
+        kept: Mapping[str, RestsOn],
+        recalls: Recall,
+        noted: _Noted,
     ) -> ModuleRecord:
         """Check the parts of a module that aren't `kept`."""
         source = self.files.source(module)
@@ -255,8 +266,8 @@ class Engine(Generic[F]):
             stays=self._stays,
             counts=self._counts,
             tells=self._store is not None and not self._stays,
+            recalls=recalls,
         )
-        noted = _Noted()
         parts: list[PartRecord] = []
         for part in checking.parts:
             record = records.get(part.key)
@@ -292,34 +303,23 @@ class Engine(Generic[F]):
             covered=_covered(parts),
         )
 
-    def _kept(self, known: ModuleRecord) -> dict[str, RestsOn]:
-        """Return what the parts rest on that have the same to say as before, by their keys."""
-        stale, grounds = self._stale(known, self._changed(known)), known.grounds
-        if stale is None or grounds is None:
-            return {}
-        touched = {grounds.readings[at] for at in stale}
-        asking = _Asking(touched, partial(self._asked_again, known.module))
-        kept = {}
-        for part in grounds.parts:
-            rests_on = grounds.of(part)
-            if not stale.isdisjoint(part.rests_on):
-                if not touched.isdisjoint(rests_on.own):
-                    continue
-                asked = asking.all_now(rests_on.asked, rests_on.is_close)
-                if asked is None:
-                    continue
-                digests = {**rests_on.digests, **asking.digests}
-                for at in stale.intersection(part.rests_on):
-                    digests[grounds.readings[at]] = self._digest(*grounds.readings[at])
-                rests_on = RestsOn.of(rests_on.own, asked, rests_on.is_close, digests)
-            kept[part.key] = rests_on
-        return kept
+    def _asking(self, module: str, known: ModuleRecord | None) -> _Asking:
+        """Return what finds out which answers in a record of a module are still right."""
+        again = partial(self._asked_again, module)
+        stale = None if known is None else self._stale(known, self._changed(known))
+        grounds = None if known is None else known.grounds
+        if grounds is None or stale is None:
+            return _Asking(Grounds(), {}, again)
+        now = {key: self._digest(*key) for key in (grounds.readings[at] for at in stale)}
+        return _Asking(grounds, now, again)
 
-    def _asked_again(self, module: str, question: str) -> RestsOn | None:
+    def _asked_again(self, module: str, question: str, recalls: Recall) -> RestsOn | None:
         """Ask a question that the check of a module had, once for all that had it."""
         key = module.partition(".")[0], question
         if key not in self._again:
-            self._again[key] = analysis.ask_again(self.files, self._options, module, question)
+            self._again[key] = analysis.ask_again(
+                self.files, self._options, module, question, recalls
+            )
         return self._again[key]
 
 
@@ -330,18 +330,57 @@ _TOLERATED: Final = 2
 class _Asking:
     """Finds out which questions of a record have the answers that they had.
 
-    They have where nothing has been `touched` that was read for them, and are asked `again` if they
+    They have where nothing that has been `touched` was read for them, and are asked `again` if they
     or those that they ask haven't: what is answered the same ends it. It may take a few steps more
-    or fewer, except where that was close: then it counts. `digests` are of what was read.
+    or fewer, except where that was close: then it counts. `touched` says what stands there now.
     """
 
-    def __init__(self, touched: Collection[Key], again: Callable[[str], RestsOn | None]) -> None:
-        self.digests: dict[Key, str] = {}
-        self._touched, self._again = touched, again
+    def __init__(
+        self,
+        grounds: Grounds,
+        touched: Mapping[Key, str],
+        again: Callable[[str, Recall], RestsOn | None],
+    ) -> None:
+        self._grounds, self._touched, self._again = grounds, touched, again
+        self._digests = {**dict(zip(grounds.readings, grounds.digests, strict=True)), **touched}
         self._known: dict[Asked, Asked | None] = {}
         self._differ: set[Asked] = set()
+        self._untouched: dict[Asked, bool] = {}
+        self._by_text: dict[str, Asked] | None = None
 
-    def all_now(self, asked: Sequence[Asked], is_close: bool) -> tuple[Asked, ...] | None:
+    def kept(self) -> dict[str, RestsOn]:
+        """Return what the parts rest on that have the same to say as before, by their keys."""
+        touched, found = self._touched.keys(), {}
+        for part in self._grounds.parts:
+            rests_on = self._grounds.of(part)
+            if not touched.isdisjoint(rests_on.digests):
+                if not touched.isdisjoint(rests_on.own):
+                    continue
+                asked = self._all_now(rests_on.asked, rests_on.is_close)
+                if asked is None:
+                    continue
+                rests_on = RestsOn.of(rests_on.own, asked, rests_on.is_close, self._digests)
+            found[part.key] = rests_on
+        return found
+
+    def recall(self, question: str) -> RestsOn | None:
+        """Return what a question rests on, if it must have the answer that it had."""
+        if self._by_text is None:
+            self._by_text = {one.text: one for one in self._grounds.asked}
+        asked = self._by_text.get(question)
+        if asked is None or not self._is_untouched(asked):
+            return None
+        return RestsOn.of(frozenset(), (asked,), False, self._digests)
+
+    def _is_untouched(self, asked: Asked) -> bool:
+        """Whether all that was read for a question is as it was, and it takes what it took."""
+        found = self._untouched.get(asked)
+        if found is None:
+            found = asked.reads.isdisjoint(self._touched) and not asked.has_varied
+            found = self._untouched[asked] = found and all(map(self._is_untouched, asked.asks))
+        return found
+
+    def _all_now(self, asked: Sequence[Asked], is_close: bool) -> tuple[Asked, ...] | None:
         """Return questions as they are asked by now; None where one has another answer.
 
         Or, where it `is_close`, where one takes another number of steps.
@@ -360,13 +399,13 @@ class _Asking:
         return self._known[asked]
 
     def _find(self, asked: Asked) -> Asked | None:
-        inner = self.all_now(asked.asks, asked.is_close)
+        inner = self._all_now(asked.asks, asked.is_close)
         if inner is not None and asked.reads.isdisjoint(self._touched):
             now = asked if inner == asked.asks else replace(asked, asks=inner)
             if asked.steps and not self._differ.isdisjoint(inner):
                 self._differ.add(now)
             return now
-        rests_on = self._again(asked.text)
+        rests_on = self._again(asked.text, self.recall)
         if rests_on is None:
             return None
         (found,) = rests_on.asked
@@ -377,9 +416,9 @@ class _Asking:
                 return None
             # What it took when all was asked goes on to count: a few more each time would become
             # many. So from now on it is asked again when any that it asks takes other steps.
-            found = replace(found, steps=asked.steps, is_close=True)
+            found = replace(found, steps=asked.steps, is_close=True, has_varied=True)
             self._differ.add(found)
-        self.digests |= rests_on.digests
+        self._digests |= rests_on.digests
         return found
 
 
@@ -387,11 +426,14 @@ _NOTHING_READ: Final = (numbers(()), numbers(()), numbers(()))
 
 
 class _Noted:
-    """Takes note of what the parts of a module rest on, for all of it once."""
+    """Takes note of what the parts of a module rest on, for all of it once.
 
-    def __init__(self) -> None:
-        self._digests: dict[Key, str] = {}
-        self._places: dict[Key, int] = {}
+    `digests` are of what all of it rests on.
+    """
+
+    def __init__(self, digests: Mapping[Key, str]) -> None:
+        self._digests = {**digests}
+        self._places = {key: at for at, key in enumerate(digests)}
         self._numbers: dict[Asked, int] = {}
 
     def part(self, record: PartRecord, rests_on: RestsOn) -> PartRecord:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import zlib
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -169,6 +169,10 @@ class ModuleRecord:
         """Whether it was checked, part by part."""
         return bool(self.grounds and self.grounds.parts)
 
+    def has_read(self, keys: Collection[Key]) -> bool:
+        """Whether all of these are among what it rests on."""
+        return not keys or (self.grounds is not None and {*keys} <= {*self.grounds.readings})
+
     @property
     def text(self) -> str:
         """What its parts rest on, written down; raises ValueError where that can't be unzipped."""
@@ -258,6 +262,7 @@ def _grounds_to_text(grounds: Grounds) -> str:
             sorted(places[key] for key in one.reads),
             [numbered[inner] for inner in one.asks],
             one.is_close,
+            one.has_varied,
         ]
         for one in grounds.asked
     ]
@@ -302,7 +307,7 @@ def _grounds_from_text(text: str) -> Grounds:
         keys = tuple((str(name), str(key)) for name, key, _ in readings)
         asked: list[Asked] = []
         depths: list[int] = []
-        for question, answer, took, reads, inner, is_close in questions:
+        for question, answer, took, reads, inner, *flags in questions:
             read = frozenset(keys[_number(at)] for at in reads)
             # Each is behind those that it asks itself, which there are then.
             asks = tuple(asked[_number(at)] for at in inner)
@@ -310,7 +315,9 @@ def _grounds_from_text(text: str) -> Grounds:
             if depths[-1] > _DEEPEST:
                 raise ValueError("more questions in each other than anybody asks")
             steps = tuple(map(_number, took))
-            asked.append(Asked(str(question), str(answer), steps, read, asks, bool(is_close)))
+            is_close, has_varied = map(bool, flags)
+            told = str(question), str(answer)
+            asked.append(Asked(*told, steps, read, asks, is_close, has_varied))
         if any(at >= len(keys) for part in found for at in (*part.rests_on, *part.own)):
             raise ValueError("a part rests on what isn't there")
         if any(at >= len(asked) for part in found for at in part.asked):

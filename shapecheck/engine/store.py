@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from operator import add, sub
 from pathlib import Path
@@ -53,11 +53,15 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         """Return what both had to do."""
-        return Tally(*map(add, astuple(self), astuple(other)))
+        return Tally(*map(add, self._counts, other._counts))
 
     def __sub__(self, other: Tally) -> Tally:
         """Return what was done since the other."""
-        return Tally(*map(sub, astuple(self), astuple(other)))
+        return Tally(*map(sub, self._counts, other._counts))
+
+    @property
+    def _counts(self) -> tuple[int, ...]:
+        return self.analysed, self.known, self.shared, self.requests, self.kept
 
 
 class Store:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from shapecheck.analysis import Diagnostic, Options, ask_again
-from shapecheck.analysis.interpreter import budget
-from shapecheck.engine import Database, Engine, Store
+from shapecheck.analysis.interpreter import budget, inlining
+from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.program.model import Function
+from shapecheck.engine import Database, Engine, ModuleRecord, Store
 from tests.engine.test_engine import HEAD, Shelf, noted
 
 LAYERS = f"""{HEAD}
@@ -61,8 +66,26 @@ class Net(nn.Module):
 TEXTS = {"layers": LAYERS, "model": MODEL}
 
 
+@contextmanager
+def ran() -> Iterator[list[str]]:
+    """Note which functions are run for what a call of them gives."""
+    names: list[str] = []
+    run = inlining._run
+
+    def noting(frame: Frame, function: Function, *others: Any) -> Any:
+        names.append(function.name)
+        return run(frame, function, *others)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inlining, "_run", noting)
+        yield names
+
+
 class Processes:
-    """One process after the other, each with an engine of its own and what is kept by all."""
+    """One process after the other, each with an engine of its own and what is kept by all.
+
+    `ran` are the functions that the last one has run.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -79,7 +102,7 @@ class Processes:
         What is said is what is said where nothing was kept.
         """
         engine = Engine(Shelf(self.texts), Options(), Store(Database(self._folder), "maker"))
-        with noted() as asked:
+        with noted() as asked, ran() as self.ran:
             said = {name: [*engine.check(name)] for name in self.texts}
         afresh = Engine(Shelf(self.texts), Options())
         self.said = []
@@ -214,6 +237,99 @@ def test_a_question_that_is_none(processes: Processes) -> None:
     found = ask_again(shelf, Options(), "model", '["changes in","layers","halves"]')
     assert found is not None
     assert [one.text for one in found.asked] == ['["changes in","layers","halves"]']
+
+
+INNER = {
+    "a shape": "    return x.flatten(1)",
+    "sizes that nobody knows": "    return x.nonzero(), x",
+    "the same size twice": "    y = x.nonzero()[:, 0]\n    return y, y * 2",
+    "what it is given": "    return x",
+    "a list": "    return [x, x.T]",
+    "a dict in a tuple": "    return {'a': x}, 1.5",
+    "an instance": "    return Scale(x.shape[1])",
+    "a function": "    return halves",
+    "a class": "    return Scale",
+    "a slice": "    return slice(1, None)",
+    "what is learned of sizes": "    return x + torch.ones(len(x), 8)",
+    "what is changed": "    GIVEN.append(x)\n    return GIVEN",
+    "what a loop makes": "    for _ in x:\n        x = x[:, :-1]\n    return x",
+    "one among several": "    return [Scale(n) for n in range(len(x))]",
+    "a branch": "    return x if x.ndim == 2 else x[0]",
+}
+CALLERS = f"""{HEAD}
+from layers import outer
+
+def is_right(x: Float[Tensor, "b 8"], n: int):
+    found = outer(x, [])
+    return found
+
+def is_wrong(x: Float[Tensor, "b 8"]) -> Float[Tensor, "b 5"]:
+    found = outer(x, [x])
+    return found
+
+def is_used(x: Float[Tensor, "b d"]):
+    given = []
+    found, *more = outer(x, given)
+    return found + x, given[0] @ x, more[0](x)
+"""
+
+
+def with_inner(folder: Path, inner: str) -> Processes:
+    """Return a program, which was checked, in which a call asks what another one gives."""
+    processes = Processes(folder)
+    processes.texts["layers"] += (
+        f"\ndef inner(x, GIVEN):\n{inner}\n"
+        "\ndef outer(x, given):\n    found = inner(x, given)\n    return found\n"
+    )
+    processes.texts["model"] = CALLERS
+    processes.check()
+    return processes
+
+
+@pytest.mark.parametrize("inner", INNER.values(), ids=INNER)
+def test_what_is_asked_inside(tmp_path: Path, inner: str) -> None:
+    """What was answered there isn't found out anew, and is what it would be if it were."""
+    processes = with_inner(tmp_path, inner)
+    said = processes.said
+    for edit in range(3):
+        processes.edit("    found = inner(", f"    unused_{edit} = 1\n    found = inner(")
+        asked = processes.check()
+        assert "outer" in processes.ran
+        assert "inner" not in processes.ran
+        assert asked == ["layers: outer"]
+        assert processes.said == said
+
+
+def test_what_takes_too_long_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That isn't found out anew either."""
+    monkeypatch.setattr(budget, "MAX_STEPS", 100)
+    processes = with_inner(tmp_path, "    x = x + 1\n" * 60 + "    return x")
+    processes.edit("    found = inner(", "    unused = 1\n    found = inner(")
+    processes.check()
+    assert "outer" in processes.ran
+    assert "inner" not in processes.ran
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "1", "[]", "[[[], false, false, false], [], [], [], []]", "[" * 10_000]
+)
+def test_an_answer_that_is_none(tmp_path: Path, answer: str) -> None:
+    """It comes out of a record that may be anyone's: it is found out anew."""
+    processes = with_inner(tmp_path, INNER["a list"])
+    said = processes.said
+    store = Store(Database(tmp_path), "maker")
+    for name, text in processes.texts.items():
+        record = store.find(name, text)
+        assert record is not None
+        readings, questions, parts = json.loads(record.text)
+        for question in questions:
+            question[1] = answer
+        text = json.dumps([readings, questions, parts])
+        store.keep(ModuleRecord(name, record.versions, record.said, text=text))
+    processes.edit("    found = inner(", "    unused = 1\n    found = inner(")
+    processes.check()
+    assert "inner" in processes.ran
+    assert processes.said == said
 
 
 def _edits(draw: random.Random) -> Callable[[str], str]:

@@ -59,7 +59,7 @@ parts = st.builds(
 )
 READ = frozenset((("one", "body f"),))
 LAST = Asked("call g", "5", (7, 8), frozenset((("two", "head g"),)), (), True)
-FIRST = Asked("call f", "6", (), READ, (LAST,), False)
+FIRST = Asked("call f", "6", (), READ, (LAST,), False, has_varied=True)
 records = st.builds(
     ModuleRecord,
     st.just("one"),
@@ -141,7 +141,10 @@ def test_how_it_is_written() -> None:
     counted = [2, 1, 0, [["data", "x", 1]], ["function", "g"]]
     found = [[SAID], [[[7, 0, 7, 9], [6, 8], "k", SAID[1:]]]]
     part = ["f", 3, "spelled", [0], [], [1], found, counted, 12, True, False]
-    asked = [["call g", "5", [7, 8], [1], [], True], ["call f", "6", [], [0], [0], False]]
+    asked = [
+        ["call g", "5", [7, 8], [1], [], True, False],
+        ["call f", "6", [], [0], [0], False, True],
+    ]
     readings = [["one", "body f", "d"], ["two", "head g", "e"]]
     assert json.loads(RECORD.text) == [readings, asked, [part]]
     assert unzipped(RECORD.zipped) == RECORD.text
@@ -204,7 +207,7 @@ def part(at: int, value: Any) -> list[Any]:
 
 def nest(count: int) -> list[Any]:
     """Return questions of which each asks the one before."""
-    return [["q", "a", [], [], [at - 1] if at else [], False] for at in range(count)]
+    return [["q", "a", [], [], [at - 1] if at else [], False, False] for at in range(count)]
 
 
 SHORT: list[tuple[str, Any, bool]] = [
@@ -212,14 +215,22 @@ SHORT: list[tuple[str, Any, bool]] = [
     ("as many readings", [[READING], [], [part(3, [0])]], True),
     ("one more than readings", [[READING], [], [part(3, [1])]], False),
     ("one more of its own", [[READING], [], [part(4, [1])]], False),
-    ("a question", [[READING], [["q", "a", [], [0], [], False]], [part(5, [0])]], True),
-    ("one more than questions", [[], [["q", "a", [], [], [], False]], [part(5, [1])]], False),
-    ("a question about no reading", [[], [["q", "a", [], [0], [], False]], [PLAIN]], False),
-    ("a question in itself", [[], [["q", "a", [], [], [0], False]], [PLAIN]], False),
-    ("a reading that is before all", [[READING], [["q", "a", [], [-1], [], False]], []], False),
+    ("a question", [[READING], [["q", "a", [], [0], [], False, False]], [part(5, [0])]], True),
+    (
+        "one more than questions",
+        [[], [["q", "a", [], [], [], False, False]], [part(5, [1])]],
+        False,
+    ),
+    ("a question about no reading", [[], [["q", "a", [], [0], [], False, False]], [PLAIN]], False),
+    ("a question in itself", [[], [["q", "a", [], [], [0], False, False]], [PLAIN]], False),
+    (
+        "a reading that is before all",
+        [[READING], [["q", "a", [], [-1], [], False, False]], []],
+        False,
+    ),
     ("as many in each other as may be", [[], nest(256), []], True),
     ("one more in each other", [[], nest(257), []], False),
-    ("steps that are none", [[], [["q", "a", [-1], [], [], False]], []], False),
+    ("steps that are none", [[], [["q", "a", [-1], [], [], False, False]], []], False),
     ("an empty group", [[], [], [part(6, [[[]], []])]], False),
     ("a group that is led to", [[], [], [part(6, [[], [[None, None, "k", []]]])]], False),
 ]

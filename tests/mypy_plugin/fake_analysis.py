@@ -32,6 +32,7 @@ from shapecheck.analysis.host import (
     Key,
     Look,
     Options,
+    Recall,
     RestsOn,
     Source,
     Span,
@@ -48,6 +49,7 @@ __all__ = [
     "Key",
     "Led",
     "Look",
+    "Recall",
     "covered",
     "is_installed",
     "mentions_tensors",
@@ -103,6 +105,7 @@ class begin:
         stays: bool = False,
         counts: bool = False,
         tells: bool = False,
+        recalls: Recall | None = None,
     ) -> None:
         ast.parse(source.text)
         self.source, self.host, self.options = source, host, options

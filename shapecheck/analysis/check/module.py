@@ -33,6 +33,7 @@ from shapecheck.analysis.host import (
     Key,
     Look,
     Options,
+    Recall,
     RestsOn,
     Source,
     Tracing,
@@ -187,9 +188,10 @@ class Checking:
         if findings and not _moves(findings, part.lines):
             held = (*held, module.syntax.reading(TEXT))
         memory = module.program.memory
-        found = Below(frozenset(grounds(held)), (), is_close=True)
         if memory.tells:
             found = below(held, memory.is_close or effort.is_close)
+        else:
+            found = Below(frozenset(grounds(held)), (), is_close=True)
         rests_on = self._telling.resting(found)
         self._asked.update(dict.fromkeys(name for name, _ in rests_on.digests))
         return Checked(findings, rests_on, covered, effort.taken - before, is_brief)
@@ -231,7 +233,11 @@ class _Telling:
     def asked(self, one: Grounds) -> Asked:
         """Return a question of which others are told."""
         found = self._said.get(one)
-        if found is None:
+        if found is None and one.found_before is not None:
+            (found,) = one.found_before.asked
+            self._digests.update(one.found_before.digests)
+            self._said[one] = found
+        elif found is None:
             inner = one.below
             assert one.told is not None
             read, asks = self._keys(inner.read), tuple(map(self.asked, inner.asked))
@@ -242,19 +248,26 @@ class _Telling:
         found: set[Key] = set()
         for one in read:
             if isinstance(one, Reading) and one.key != PLACES:
-                found.add((one.module, one.key))
-                self._digests[one.module, one.key] = one.digest
+                key = one.module, one.key
+                if key not in self._digests:
+                    self._digests[key] = one.digest
             elif isinstance(one, str):
-                found.add((one, EXISTENCE))
-                if (one, EXISTENCE) not in self._digests:
-                    self._digests[one, EXISTENCE] = digest_of(self._host.source(one), EXISTENCE)
+                key = one, EXISTENCE
+                if key not in self._digests:
+                    self._digests[key] = digest_of(self._host.source(one), EXISTENCE)
+            else:
+                continue
+            found.add(key)
         return frozenset(found)
 
 
-def ask_again(host: Host, options: Options, module: str, question: str) -> RestsOn | None:
+def ask_again(
+    host: Host, options: Options, module: str, question: str, recalls: Recall | None = None
+) -> RestsOn | None:
     """Do what `analysis.ask_again` says."""
     program = program_of(host, options, module)
     program.begin()
+    program.memory.recalls = recalls
     found = asking.ask_again(program, question)
     if found is None:
         return None
@@ -284,10 +297,12 @@ def begin(
     stays: bool = False,
     counts: bool = False,
     tells: bool = False,
+    recalls: Recall | None = None,
 ) -> Checking:
     """Do what `analysis.begin` says."""
     module = begun(source, host, options, stays=stays)
-    module.program.memory.tells = tells
+    memory = module.program.memory
+    memory.tells, memory.recalls = tells, recalls
     return Checking(module, host, counts)
 
 

@@ -97,7 +97,7 @@ class _Telling:
     def __init__(self, writer: Writer, question: str) -> None:
         self._writer, self._question = writer, question
 
-    def told(self, found: _Symbolic) -> Told | None:
+    def told(self, found: _Symbolic, is_limited: bool) -> Told | None:
         """Return what they are told."""
         state, writer = found.state, self._writer
         try:

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from shapecheck.analysis.annotations.construction import changed_by_methods
 from shapecheck.analysis.annotations.declarations import declaration
+from shapecheck.analysis.host import Asked, RestsOn
 from shapecheck.analysis.interpreter import autocast
 from shapecheck.analysis.interpreter.body import promise
 from shapecheck.analysis.interpreter.budget import (
@@ -32,7 +33,7 @@ from shapecheck.analysis.program.asking import about, asks, asks_about, written
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.program.modules import Module, Program
-from shapecheck.analysis.program.reading import Body, body_of, digest
+from shapecheck.analysis.program.reading import Body, body_of, unnoted
 from shapecheck.analysis.program.syntax import ANY_NAME, DEFINITIONS, names_in
 from shapecheck.analysis.relevance import is_installed
 from shapecheck.analysis.values.heap import enclosing, inside, reachable, unknowns
@@ -155,6 +156,11 @@ def _answered(
         again = _asked_again(frame, function, values, shared, matcher, seen, allowed, apart)
     elif memory.tells:
         telling = _telling(frame, function, values, shared, matcher, allowed, apart)
+        recalled = None if telling is None else telling.recalled(frame.program, seen)
+        if recalled is not None:
+            is_limited, found = recalled.is_limited, recalled.found
+            memory.take(limited if is_limited else question, found, is_limited, recalled.rests_on)
+            return found.at(seen) if isinstance(found, CallSummary) else None
     with memory.answering(
         question, limited=limited, again=again, alike=_are_alike, telling=telling
     ) as keep:
@@ -170,25 +176,75 @@ def _answered(
 
 
 class _Telling:
-    """Tells other processes of a call, as `_asked_again` does its own."""
+    """Tells other processes of a call, as `_asked_again` does its own, and is told by them."""
 
     def __init__(self, writer: Writer, question: str, heap: Mapping[Ref, Content]) -> None:
         self._writer, self._question, self._heap = writer, question, heap
 
-    def told(self, found: object) -> Told | None:
+    def told(self, found: object, is_limited: bool) -> Told | None:
         """Return what they are told: nothing of what goes wrong, which has a place."""
         if found is _GIVEN_UP:
-            return Told(self._question, "given up", ())
+            return Told(self._question, _TOO_LONG, ())
         if not isinstance(found, CallSummary) or found.faults or found.suspected:
             return None
         write, taught = self._writer.value, found.taught
+        about = found.names, found.reads_command_line, found.asks_condition, is_limited
         try:
             parts = write(found.value), write(taught.values), write(taught.doubted)
-            about = _about(found)[3:-1]
-            text = json.dumps((about, parts, self._writer.changes(self._heap, found.changes)))
+            answer = written(about, *parts, self._writer.changes(self._heap, found.changes))
         except (Unwritable, ValueError, RecursionError):
             return None
-        return Told(self._question, digest(text), (found.steps, found.needs))
+        return Told(self._question, answer, (found.steps, found.needs))
+
+    def recalled(self, program: Program, seen: View) -> _Recalled | None:
+        """Return what they have found, where all that it rests on is as it was."""
+        recalls = program.memory.recalls
+        rests_on = recalls and recalls(self._question)
+        if not rests_on:
+            return None
+        (asked,) = rests_on.asked
+        if asked.answer == _TOO_LONG:
+            return _Recalled(_GIVEN_UP, True, rests_on)
+        try:
+            with unnoted():
+                found, is_limited = self._read(asked, Reader(program, self._writer), seen)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            return None  # it was out of anyone's record, or wasn't to be read
+        return _Recalled(found, is_limited, rests_on)
+
+    def _read(self, asked: Asked, reader: Reader, seen: View) -> tuple[CallSummary, bool]:
+        about, *parts, changes = json.loads(asked.answer)
+        names, reads_command_line, asks_condition, is_limited = about
+        value, (atoms, runs), doubted = map(reader.value, parts)
+        steps, needs = asked.steps
+        found = CallSummary(
+            value,
+            reader.changes(changes),
+            (),
+            seen,
+            Lesson(atoms, runs, doubted),
+            None,
+            steps,
+            needs,
+            lasts=True,
+            names=tuple(map(str, names)),
+            reads_command_line=bool(reads_command_line),
+            asks_condition=bool(asks_condition),
+        )
+        return found, bool(is_limited)
+
+
+@dataclass(frozen=True, slots=True)
+class _Recalled:
+    """What is known of a call, whether it was limited, and what it rests on."""
+
+    found: object
+    is_limited: bool
+    rests_on: RestsOn
+
+
+_TOO_LONG: Final = "given up"
+"""Written down for a call that takes more steps than it may."""
 
 
 def _telling(

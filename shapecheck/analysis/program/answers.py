@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
+from shapecheck.analysis.host import Recall, RestsOn
 from shapecheck.analysis.program.reading import NOTED, Reading
 
 S = TypeVar("S")
@@ -42,8 +43,9 @@ _NEVER: Final = -1
 
 
 class Told(NamedTuple):
-    """A question as another process can ask it, and a digest of what was answered.
+    """A question as another process can ask it, and what was answered.
 
+    The answer is written down so that it can be read, or what is another text for another answer.
     `steps` are those that it took, and those that it needed, where that is of one who asks it.
     """
 
@@ -55,8 +57,11 @@ class Told(NamedTuple):
 class Telling(Protocol):
     """Writes down a question that is being answered, for other processes."""
 
-    def told(self, found: Any) -> Told | None:
-        """Return what other processes are told when this was found; None where that can't be."""
+    def told(self, found: Any, is_limited: bool) -> Told | None:
+        """Return what other processes are told when this was found; None where that can't be.
+
+        `is_limited`: the depth and the steps that who asked had left had a say in it.
+        """
         ...
 
 
@@ -68,16 +73,20 @@ class Grounds:
 
     `since` is the number of edits after which nothing that was read was gone, `_NEVER` where
     something is; `origin` how the answer is asked for again, where it can be. `told` is what
-    another process is told of it; it `is_close` as for `Memory.close`.
+    another process is told of it; it `is_close` as for `Memory.close`. `found_before` is what it
+    rests on as the process knew it that found it, if that was another one.
     """
 
-    __slots__ = ("_below", "_modules", "held", "is_close", "origin", "since", "told")
+    __slots__ = (
+        *("_below", "_modules", "found_before", "held", "is_close", "origin", "since", "told"),
+    )
 
     def __init__(self, held: AbstractSet[Ground | Grounds], since: int) -> None:
         self.held = tuple(held)
         self.since = since
         self.origin: _Origin | None = None
         self.told: Told | None = None
+        self.found_before: RestsOn | None = None
         self.is_close = False
         self._below: Below | None = None
         self._modules: tuple[int, frozenset[str]] = (-1, frozenset())
@@ -242,12 +251,13 @@ class Memory:
     `asked` are the modules that what is being done now has asked for; where `traces` says so, the
     functions of which it has read the annotations are among it. `stays`: there will be edits, after
     which answers are asked for again, to see whether they are still the same. `tells`: other
-    processes are told of questions, to see that.
+    processes are told of questions, to see that; `recalls` knows what they have told.
     """
 
     def __init__(self, traces: bool = False) -> None:
         self.traces = traces
         self.stays = self.tells = False
+        self.recalls: Recall | None = None
         self.asked = set()
         self._answers: dict[Hashable, _Answer] = {}
         self._open: dict[Hashable, int] = {}
@@ -499,7 +509,7 @@ class Memory:
                 if home:
                     self._at_home.setdefault(home, set()).add(key)
                 if telling is not None and rests_on is not None:
-                    rests_on.told = telling.told(kept[0])
+                    rests_on.told = telling.told(kept[0], is_limited)
                 if self.stays and again is not None and rests_on is not None:
                     rests_on.origin = _Origin(
                         question, limited, is_limited, again, alike, kept[0], home, depth
@@ -509,6 +519,21 @@ class Memory:
                 kept[0], rests_on, met, is_limited, is_chained, height
             )
             self._provisional.append(question)
+
+    def take(
+        self, question: Hashable, found: object, is_limited: bool, found_before: RestsOn
+    ) -> None:
+        """Take what another process has answered; `question` is the one that `is_limited`, or not.
+
+        It is as if it had been answered here.
+        """
+        (asked,) = found_before.asked
+        rests_on = Grounds({name for name, _ in found_before.digests}, self._edits)
+        rests_on.told = Told(asked.text, asked.answer, asked.steps)
+        rests_on.found_before = found_before
+        self._answers[question] = _Answer(found, rests_on, is_limited=is_limited)
+        self._is_limited |= is_limited
+        NOTED.readings.add(rests_on)
 
     def recall(
         self,

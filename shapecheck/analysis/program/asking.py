@@ -29,9 +29,12 @@ def asks(kind: str) -> Callable[[Ask], Ask]:
     return register
 
 
-def written(kind: str, *parts: object) -> str:
-    """Return a question as it is written down; raises ValueError for a number without end."""
-    return json.dumps([kind, *parts], separators=(",", ":"))
+def written(*parts: object) -> str:
+    """Return a question, or an answer, as it is written down.
+
+    Raises ValueError for a number without end.
+    """
+    return json.dumps(parts, separators=(",", ":"))
 
 
 def ask_again(program: Program, question: str) -> Grounds | None:
@@ -57,7 +60,7 @@ class About:
     def __init__(self, question: str) -> None:
         self._question = question
 
-    def told(self, found: object) -> Told:
+    def told(self, found: object, is_limited: bool) -> Told:
         """Return what they are told."""
         return Told(self._question, digest(_spelled(found)), ())
 

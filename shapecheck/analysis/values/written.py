@@ -96,6 +96,7 @@ class Writer:
         self._refs: dict[Ref, int] = {}
         self._ones: dict[object, int] = {}
         self._met: list[Ref] = []
+        self._held = 0
         self._depth, self._left = 0, _MOST
 
     def value(self, value: object) -> Written:
@@ -126,18 +127,25 @@ class Writer:
             if ref not in heap and ref.origin is not None:
                 raise Unwritable("what a module has made")
             found.append(self.value(heap.get(ref)))
+        self._held = len(found)
         return found
 
     def changes(self, before: Mapping[Ref, Content], after: Mapping[Ref, Content]) -> Written:
-        """Write what has changed on the heap, of all that was met so far and is met in that."""
+        """Write what has changed on the heap, of all that was met so far and is met in that.
+
+        What was met since the heap was written, and lies on neither, has no content there.
+        """
         found: list[Written] = []
         for at, ref in enumerate(self._met):
             if ref in after:
                 new, old = after[ref], before.get(ref)
                 written = self.value(new)
                 # To Python 1 and True are equal.
-                if new != old or repr(written) != repr(self.value(old)):
+                is_new = at >= self._held or new != old
+                if is_new or repr(written) != repr(self.value(old)):
                     found.append([at, written])
+            elif at >= self._held:
+                found.append([at])
         return found
 
     def facts(self, facts: Facts) -> Written:
@@ -304,14 +312,20 @@ _WRITES: Final[dict[type, Callable[[Writer, Any], Written]]] = {
 
 
 class Reader:
-    """Reads what was written, in the order in which it was; raises ValueError for anything else."""
+    """Reads what was written, in the order in which it was; raises ValueError for anything else.
 
-    def __init__(self, program: Program) -> None:
+    What was written behind what a writer `has_written` is of the same things as that is.
+    """
+
+    def __init__(self, program: Program, has_written: Writer | None = None) -> None:
         self._program = program
         self._symbols: list[Sym] = []
         self._refs: list[Ref] = []
-        self._ones: dict[int, int] = {}
-        self._owners: dict[int, int] = {}
+        self._ones: dict[int, object] = {}
+        if has_written is not None:
+            self._symbols += has_written._symbols
+            self._refs += has_written._met
+            self._ones.update((number, one) for one, number in has_written._ones.items())
 
     def value(self, written: Written) -> Any:
         """Read a value, or what is in one."""
@@ -334,6 +348,15 @@ class Reader:
         """Read what lies on the heap."""
         contents = [self.value(one) for one in written]
         return dict(zip(self._refs, contents, strict=True))
+
+    def changes(self, written: list[Written]) -> dict[Ref, Content]:
+        """Read what has changed on the heap; raises ValueError for what lies on none, too."""
+        found: dict[Ref, Content] = {}
+        for at, *contents in written:
+            if len(contents) != 1:
+                raise ValueError("nothing is told of something")
+            found[self._refs[at]] = self.value(contents[0])
+        return found
 
     def facts(self, written: list[Written]) -> Facts:
         """Read what is known of sizes."""
@@ -411,22 +434,21 @@ class Reader:
             self._refs.append(Ref())
         return self._refs[number]
 
-    def _one(self, number: int) -> int:
-        """Return the number in this process of what had another one."""
+    def _one(self, number: int, make: Callable[[], Any]) -> Any:
+        """Return what stands in this process for what was another one."""
         if number not in self._ones:
-            self._ones[number] = NUMBERS.another()
+            self._ones[number] = make()
         return self._ones[number]
 
     def _among(self, path: str, number: int, rest: str) -> AmongSeveral:
-        return AmongSeveral(path, self._one(number), rest)
+        return AmongSeveral(path, self._one(number, NUMBERS.another), rest)
 
     def _names(self, number: int, of: Any) -> NamesOf:
-        if number not in self._owners:
-            self._owners[number] = Ref().serial
-        return NamesOf(str(self._owners[number]), of)
+        return NamesOf(self._one(number, lambda: str(Ref().serial)), of)
 
     def _head(self, number: int) -> LoopHead:
-        return LoopHead("written", self._one(number))
+        found: LoopHead = self._one(number, lambda: LoopHead("written", NUMBERS.another()))
+        return found
 
     def _function(
         self, module: str, name: str, owner: Written, defaults: Written, manages: bool

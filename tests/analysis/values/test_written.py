@@ -176,13 +176,53 @@ def test_a_heap() -> None:
 
 
 def test_what_has_changed() -> None:
-    """A content that is another object and says the same hasn't."""
-    first, second = Ref(), Ref()
+    """A content that is another object and says the same hasn't; all is of what was written."""
+    first, second, third = Ref(), Ref(), Ref()
     before = {first: ListContent((1,)), second: Namespace({"a": 1})}
-    after = {first: ListContent((1,)), second: Namespace({"a": True})}
+    after = {
+        first: ListContent((1,)),
+        second: Namespace({"a": True, "b": third}),
+        third: ListContent((first,)),
+    }
     writer = Writer()
     writer.value((first, second))
-    assert [at for at, _ in writer.changes(before, after)] == [1]
+    writer.heap(before)
+    reader = Reader(PROGRAM, writer)
+    changes = json.loads(json.dumps(writer.changes(before, after)))
+    assert [at for at, _ in changes] == [1, 2]
+    found = reader.changes(changes)
+    assert second in found
+    new = found[second].attrs["b"]
+    assert new not in after
+    assert found == {
+        second: Namespace({"a": True, "b": new}),
+        new: ListContent((first,)),
+    }
+
+
+def test_what_has_no_content() -> None:
+    """Of what an answer gives that is none of what was seen, nothing else is told."""
+    writer = Writer()
+    writer.heap({})
+    reader = Reader(PROGRAM, writer)
+    value = written(Ref(), writer)
+    changes = writer.changes({}, {})
+    assert changes == [[0]]
+    reader.value(value)
+    with pytest.raises(ValueError, match="nothing is told of something"):
+        reader.changes(changes)
+
+
+def test_what_is_written_behind_something_is_of_the_same() -> None:
+    """Sizes, what lies on the heap, and what has its number in one process alone."""
+    size, ref, head = dims.unknown(), Ref(), LoopHead((3, 4), ("x", 1))
+    seen = (
+        *(size, ref, Size.of(Sym("_", Kind.UNKNOWN, head)), Path(one_of("self.blocks"))),
+        Size.of(Sym("n", Kind.OWN, names_of("1312", "fields"))),
+    )
+    writer = Writer()
+    writer.value(seen)
+    assert Reader(PROGRAM, writer).value(written((*seen, size + 1), writer)) == (*seen, size + 1)
 
 
 def test_facts() -> None:
