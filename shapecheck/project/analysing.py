@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from shapecheck.analysis import TEXT, Look, Options, mentions_tensors
+from shapecheck.analysis import TEXT, Key, Look, Options, mentions_tensors
 from shapecheck.engine import Engine, ModuleRecord, Store, Tally
 from shapecheck.project.definers import Definers
 from shapecheck.project.failures import failure, unreadable
 from shapecheck.project.modules import Host, Module, Modules
 from shapecheck.project.reading import Reader
 from shapecheck.project.relevance import is_library
-from shapecheck.signatures import StubError
+
+
+def _has_looked(record: ModuleRecord) -> bool:
+    """Whether it was asked if what a module imports has to do with tensors."""
+    readings = () if record.grounds is None else record.grounds.readings
+    return any(key == TEXT and name != record.module for name, key in readings)
 
 
 class Analysis:
@@ -51,15 +56,20 @@ class Analysis:
         return self._engine(module).files.version(module.name)
 
     def known(self, module: Module) -> ModuleRecord | None:
-        """Return what is to be said of a module where that is known from before."""
+        """Return what is to be said of a module that says what it said before: it is Python.
+
+        None for another one. Raises what `analyse` does.
+        """
         engine = self._engine(module)
-        record = engine.known(module.name)
-        if record is None or not engine.holds(record):
+        record, source = engine.known(module.name), engine.files.source(module.name)
+        version = engine.files.version(module.name)
+        if record is None or source is None or record.versions.get(module.name) != version:
             return None
-        source = engine.files.source(module.name)
-        # Whether what it imports still has to do with tensors is another question.
-        is_sure = source is not None and (not record.has_parts or mentions_tensors(source.text))
-        return record if is_sure else None
+        if engine.holds(record):
+            # Else it is a question of what it imports, which nobody has asked who hasn't read that.
+            if mentions_tensors(source.text) or not record.has_parts or _has_looked(record):
+                return record
+        return self.analyse(module)
 
     def analyse(self, module: Module) -> ModuleRecord:
         """Return what is to be said of a module that is Python, before anything is ignored.
@@ -70,14 +80,21 @@ class Analysis:
         source = engine.files.source(module.name)
         if source is None:
             return engine.without_parts(module.name, [unreadable()])
-        if not mentions_tensors(source.text) and not self._imports_tensors(module, engine.files):
-            rests_on = [(name, TEXT) for name in sorted(self._definers.consulted)]
-            return engine.without_parts(module.name, [], rests_on, keep=True)
+        reads: list[Key] = []
+        if not mentions_tensors(source.text):
+            is_about = self._imports_tensors(module, engine.files)
+            reads = [(name, TEXT) for name in sorted(self._definers.consulted)]
+            if not is_about:
+                return engine.without_parts(module.name, [], reads, keep=True)
         try:
-            return engine.record(module.name)
-        except (StubError, SyntaxError):
+            return engine.record(module.name, reads)
+        except SyntaxError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other modules are checked
+        except Exception as error:
+            from shapecheck.signatures import StubError  # late: what is known needs no signatures
+
+            if isinstance(error, StubError):
+                raise
             return engine.without_parts(module.name, [failure(source, error)])
 
     def look(self, module: Module, line: int) -> Look | None:

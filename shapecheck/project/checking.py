@@ -22,7 +22,6 @@ from shapecheck.project.relevance import functions_and_shapes
 from shapecheck.project.settings import Settings
 from shapecheck.project.sharding import Shard
 from shapecheck.project.tasks import Checked, Task, Tasks, checked
-from shapecheck.signatures import StubError
 
 _RECURSION_LIMIT: Final = 2**14
 # So many lines that have nothing to do with tensors cost what one costs that has.
@@ -53,7 +52,11 @@ def check(
             run.take(mine)
             every = parallel.each(run.checked, mine, run.cost)
             run.give(task for task, one in zip(mine, every, strict=True) if one.tally.kept)
-    except StubError as error:
+    except Exception as error:
+        from shapecheck.signatures import StubError  # late: what is known needs no signatures
+
+        if not isinstance(error, StubError):
+            raise
         return [stop(settings.display(str(error.path)), error.reason, error.line)], outcome
     outcome.unread = sum(not one.is_read for one in every)
     outcome.checked = sum(

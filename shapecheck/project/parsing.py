@@ -13,14 +13,16 @@ from shapecheck.project.findings import Finding
 _SYNTAX: Final = "syntax"
 
 
-def parsed(source: Source) -> ast.Module:
+def parsed(source: Source, *, is_known: bool = False) -> ast.Module:
     """Return the tree of a module, the analysis' own where it is going to ask for that.
 
-    Raises SyntaxError, and ValueError for a text that no parser takes.
+    It isn't where what it says `is_known`. Raises SyntaxError, and ValueError for a text that no
+    parser takes.
     """
+    is_analysed = not is_known and mentions_tensors(source.text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return syntax(source).tree if mentions_tensors(source.text) else tree_of(source.text)
+        return syntax(source).tree if is_analysed else tree_of(source.text)
 
 
 def mistakes(source: Source, error: SyntaxError | ValueError) -> list[Finding]:

@@ -162,7 +162,7 @@ def checked(task: Task, reader: Reader, settings: Settings) -> Checked:
         return Checked(shown, covered=known.covered)
     failed: Diagnostic | None = None
     try:
-        tree = parsed(source)
+        tree = parsed(source, is_known=known is not None)
     except (SyntaxError, ValueError) as error:
         wrong = mistakes(source, error)
         if wrong or not mentions_tensors(source.text):
@@ -172,7 +172,7 @@ def checked(task: Task, reader: Reader, settings: Settings) -> Checked:
         return Checked([])
     if failed is not None:
         return Checked(findings([failed], source, tree, comments, settings_here))
-    record = task.analysis.analyse(module)
+    record = task.analysis.analyse(module) if known is None else known
     shown = findings(record.said, source, tree, comments, settings_here)
     return Checked(shown, covered=record.covered)
 

@@ -85,6 +85,37 @@ def test_only_shapes(attention: Project) -> None:
     assert done.stdout == "Success: no issues found in 1 source file\n0 set()\n"
 
 
+def test_what_has_not_changed_costs_little(new_project: NewProject) -> None:
+    """It takes neither op rules nor signatures, and nobody follows what is imported once more."""
+    project = new_project(
+        {
+            "net.py": "import torch\n\ndef head(x: torch.Tensor):\n    return x[0]\n",
+            "use.py": "from net import head\n\ndef both(x):\n    return head(x), head(x)\n",
+            "wrong.py": "import torch\n\nx = torch.ones(2, 3) @ torch.ones(2, 3)\n",
+        },
+        fake=False,
+    )
+    watched = """
+import sys
+from shapecheck.cli import main
+from shapecheck.project.definers import Definers
+asked, of = [], Definers.of
+Definers.of = lambda self, module, host: asked.append(module.name) or of(self, module, host)
+main()
+print([name for name in ("ops", "signatures") if f"shapecheck.{name}" in sys.modules], asked)
+"""
+    first, again = (
+        project.python("-c", watched, "check", "--only-shapes").stdout.splitlines()
+        for _ in range(2)
+    )
+    assert first[:-1] == again[:-1]
+    assert first[-1] == "['ops', 'signatures'] ['use']"
+    assert again[-1] == "[] []"
+    project.write({"net.py": "def head(x):\n    return x[0]\n"})
+    edited = project.python("-c", watched, "check", "--only-shapes").stdout.splitlines()
+    assert edited[-1].endswith(" ['net', 'use']")
+
+
 def test_a_package_that_nobody_can_import(new_project: NewProject) -> None:
     """Where mypy stops at a folder's name, its files are checked all the same, each by itself."""
     project = new_project({"lm-design/__init__.py": "", "lm-design/net.py": WRONG})
