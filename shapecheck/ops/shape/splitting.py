@@ -6,12 +6,14 @@ Where it isn't known how many pieces there are, the result is `UNKNOWN`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, IntSize, Size, size_of
 from shapecheck.ops.agree import MANY, loose, size
 from shapecheck.ops.call import UNKNOWN, Call, Repeated, Unknown, Value, as_tensor, replace, rule
 from shapecheck.ops.saying import written
+from shapecheck.ops.shape.slicing import sliced
 from shapecheck.shapes import Run, Shape, Tensor, has_run, mismatch
 
 
@@ -167,20 +169,9 @@ def tensor_split(
         else:
             sizes = [dims.floordiv(whole + count - 1 - index, count) for index in range(count)]
     else:
-        sizes = _between(whole, [size(place) for place in places])
+        bounds = [None, *map(size, places), None]
+        sizes = [size_of(sliced(call, whole, slice(*pair))) for pair in pairwise(bounds)]
     return _pieces(shape, position, sizes, tensor.dtype)
-
-
-def _between(whole: IntSize, places: Sequence[IntSize]) -> list[IntSize]:
-    """Return the sizes of the slices between places, as Python slices."""
-    found: list[IntSize] = []
-    if isinstance(whole, int) and all(isinstance(place, int) for place in places):
-        starts = [0, *places]
-        for start, stop in zip(starts, [*places, whole], strict=True):
-            first, last, _ = slice(start, stop).indices(whole)
-            found.append(max(last - first, 0))
-        return found
-    return [dims.unknown() for _ in range(len(places) + 1)]
 
 
 @rule("axis split")
