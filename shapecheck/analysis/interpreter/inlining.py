@@ -28,7 +28,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import is_generator, outcome
 from shapecheck.analysis.interpreter.result_names import Unforeseen
 from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Key, Lesson, View, view
-from shapecheck.analysis.program.answers import MISSING, Memory, Told
+from shapecheck.analysis.program.answers import MISSING, Found, Memory, Told
 from shapecheck.analysis.program.asking import about, asks, asks_about, written
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
@@ -238,7 +238,7 @@ class _Telling:
 class _Recalled:
     """What is known of a call, whether it was limited, and what it rests on."""
 
-    found: object
+    found: Found
     is_limited: bool
     rests_on: RestsOn
 
