@@ -72,6 +72,18 @@ def test_nothing_is_written_that_mypyc_cannot_compile() -> None:
     assert not found, RULES
 
 
+def test_no_field_is_called_an_object() -> None:
+    """Compiled, a dataclass or a named tuple looks for that name where there are no builtins."""
+    found = []
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and (node.decorator_list or node.bases):
+                fields = (one for one in node.body if isinstance(one, ast.AnnAssign))
+                named = (one for one in fields if ast.unparse(one.annotation) == "object")
+                found += [f"{path}:{one.lineno}" for one in named]
+    assert not found, RULES
+
+
 def test_membership_is_not_asked_of_a_generator() -> None:
     """A compiled one can't be asked."""
     yielding = set()
