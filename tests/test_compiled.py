@@ -84,6 +84,23 @@ def test_no_field_is_called_an_object() -> None:
     assert not found, RULES
 
 
+def test_nothing_is_called_behind_what_waits() -> None:
+    """Compiled, arguments are all there before `*map(...)` is gone through."""
+    found = []
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
+                continue
+            behind = [*node.args, *(one.value for one in node.keywords)]
+            while behind:
+                match behind.pop(0):
+                    case ast.Starred(value=ast.Call(func=ast.Name("map" | "filter" | "zip"))):
+                        inner = (one for rest in behind for one in ast.walk(rest))
+                        if any(isinstance(one, ast.Call) for one in inner):
+                            found.append(f"{path}:{node.lineno}")
+    assert not found, RULES
+
+
 def test_membership_is_not_asked_of_a_generator() -> None:
     """A compiled one can't be asked."""
     yielding = set()

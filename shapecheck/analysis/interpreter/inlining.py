@@ -215,7 +215,7 @@ class _Telling:
     def _read(self, asked: Asked, reader: Reader, seen: View) -> tuple[CallSummary, bool]:
         about, *parts, changes = json.loads(asked.answer)
         names, reads_command_line, asks_condition, is_limited = about
-        value, (atoms, runs), doubted = map(reader.value, parts)
+        value, (atoms, runs), doubted = [reader.value(one) for one in parts]
         steps, needs = asked.steps
         found = CallSummary(
             value,
@@ -259,16 +259,13 @@ def _telling(
     """Return what tells other processes of a call; None where they can't be told."""
     writer = Writer()
     try:
+        called = [writer.value(one) for one in (function, {**values}, {**shared})]
+        names = None if matcher is None else writer.value(({**matcher.names}, {**matcher.runs}))
+        heap = writer.heap(frame.state.heap)  # of what was met before
+        facts = writer.facts(frame.state.facts)
         active = [*filter(None, map(_place_of, frame.budget.active))]
-        question = written(
-            "call",
-            *map(writer.value, (function, {**values}, {**shared})),
-            None if matcher is None else writer.value(({**matcher.names}, {**matcher.runs})),
-            writer.heap(frame.state.heap),
-            writer.facts(frame.state.facts),
-            active,
-            (frame.depth, allowed, apart, frame.by_default, frame.hides_names),
-        )
+        flags = frame.depth, allowed, apart, frame.by_default, frame.hides_names
+        question = written("call", *called, names, heap, facts, active, flags)
     except (Unwritable, ValueError, RecursionError):
         return None
     return _Telling(writer, question, dict(frame.state.heap))
@@ -289,7 +286,7 @@ def _ask(program: Program, parts: list[Written]) -> None:
     """Make a call again that another process has made; raises ValueError where it can't be."""
     of, given, around, names, heap, facts, active, (depth, allowed, *flags) = parts
     reader = Reader(program)
-    function, values, shared = map(reader.value, (of, given, around))
+    function, values, shared = [reader.value(one) for one in (of, given, around)]
     bound = None if names is None else reader.value(names)
     state = State({}, {}, reader.heap(heap), reader.facts(facts))
     nodes: list[ast.AST] = [
