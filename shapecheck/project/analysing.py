@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from shapecheck.analysis import TEXT, Key, Look, Options, mentions_tensors
 from shapecheck.engine import Engine, ModuleRecord, Store, Tally
 from shapecheck.project.definers import Definers
-from shapecheck.project.failures import failure, unreadable
+from shapecheck.project.failures import failure, stub_error, unreadable
 from shapecheck.project.modules import Host, Module, Modules
 from shapecheck.project.reading import Reader
 from shapecheck.project.relevance import is_library
@@ -88,13 +88,9 @@ class Analysis:
                 return engine.without_parts(module.name, [], reads, keep=True)
         try:
             return engine.record(module.name, reads)
-        except SyntaxError:
+        except (stub_error(), SyntaxError):
             raise
-        except Exception as error:
-            from shapecheck.signatures import StubError  # late: what is known needs no signatures
-
-            if isinstance(error, StubError):
-                raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other modules are checked
             return engine.without_parts(module.name, [failure(source, error)])
 
     def look(self, module: Module, line: int) -> Look | None:

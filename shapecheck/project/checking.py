@@ -16,6 +16,7 @@ from shapecheck.analysis import Coverage, Options, mentions_tensors
 from shapecheck.engine import Database, Store, Tally, Version, fingerprint
 from shapecheck.project import codes
 from shapecheck.project.exchange import Exchange
+from shapecheck.project.failures import stub_error
 from shapecheck.project.findings import Finding, Outcome, stop
 from shapecheck.project.reading import Reader
 from shapecheck.project.relevance import functions_and_shapes
@@ -52,11 +53,7 @@ def check(
             run.take(mine)
             every = parallel.each(run.checked, mine, run.cost)
             run.give(task for task, one in zip(mine, every, strict=True) if one.tally.kept)
-    except Exception as error:
-        from shapecheck.signatures import StubError  # late: what is known needs no signatures
-
-        if not isinstance(error, StubError):
-            raise
+    except stub_error() as error:
         return [stop(settings.display(str(error.path)), error.reason, error.line)], outcome
     outcome.unread = sum(not one.is_read for one in every)
     outcome.checked = sum(

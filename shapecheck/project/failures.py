@@ -7,10 +7,13 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shapecheck.analysis import Diagnostic, Source, Span
 from shapecheck.project.findings import FAULT, SKIPPED
+
+if TYPE_CHECKING:
+    from shapecheck.signatures import StubError
 
 _DEBUG_VARIABLE: Final = "SHAPECHECK_DEBUG"
 TOP: Final = Span(1, 0, 1, 0)
@@ -24,6 +27,16 @@ def note(message: str) -> Diagnostic:
 def unreadable() -> Diagnostic:
     """Return the note on a module that imports tensors, but whose text can't be had."""
     return note(f"{SKIPPED}the source of this module can't be read")
+
+
+def stub_error() -> type[StubError]:
+    """Return what is raised for a signature file that can't be read.
+
+    An `except` asks for it when something was raised: what is known needs no signatures.
+    """
+    from shapecheck.signatures import StubError  # late, as above
+
+    return StubError
 
 
 def failure(source: Source, error: Exception) -> Diagnostic:

@@ -233,16 +233,18 @@ class _Telling:
     def asked(self, one: Grounds) -> Asked:
         """Return a question of which others are told."""
         found = self._said.get(one)
-        if found is None and one.found_before is not None:
-            (found,) = one.found_before.asked
-            self._digests.update(one.found_before.digests)
-            self._said[one] = found
-        elif found is None:
-            inner = one.below
-            assert one.told is not None
-            read, asks = self._keys(inner.read), tuple(map(self.asked, inner.asked))
-            found = self._said[one] = Asked(*one.told, read, asks, inner.is_close)
+        if found is None:
+            found = self._said[one] = self._new(one)
         return found
+
+    def _new(self, one: Grounds) -> Asked:
+        if one.found_before is not None:
+            self._digests.update(one.found_before.digests)
+            return one.found_before.asked[0]
+        inner = one.below
+        assert one.told is not None
+        read, asks = self._keys(inner.read), tuple(map(self.asked, inner.asked))
+        return Asked(*one.told, read, asks, inner.is_close)
 
     def _keys(self, read: Iterable[Ground]) -> frozenset[Key]:
         found: set[Key] = set()
