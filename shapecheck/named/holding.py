@@ -66,7 +66,7 @@ def each_held(
     each: list[object] = []
     for one in given:
         if one.__class__ is torch.Tensor:
-            holder = _new(cls)
+            holder = object.__new__(cls)
             found = table.get(id(one))
             holder._tensor = one
             holder._held = found[1] if found is not None and found[0]() is one else None
@@ -74,9 +74,6 @@ def each_held(
         else:
             each.append(other(cls, one))
     return tuple(each)
-
-
-_new: Final = object.__new__
 
 
 def _enter(frame: CallNames, tensor: torch.Tensor, held: Record) -> None:

@@ -9,7 +9,6 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Concatenate,
-    Final,
     Generic,
     ParamSpec,
     TypeVar,
@@ -77,14 +76,11 @@ def method(function: Callable[..., Any]) -> Callable[..., Any]:
         found = function(self.tensor, *args, **kwargs)
         if found.__class__ is not Tensor:
             return all_held(self.__class__, found)
-        view = _new(self.__class__)
+        view = object.__new__(self.__class__)
         hold(view, found)
         return view
 
     return _called(called, function.__name__)  # type: ignore[no-any-return]
-
-
-_new: Final = object.__new__
 
 
 def applied(

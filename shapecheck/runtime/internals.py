@@ -7,6 +7,7 @@ names aren't carried through ops, which is said once; everything else has someth
 from __future__ import annotations
 
 import importlib
+import sys
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -120,6 +121,15 @@ def dynamo_error() -> type[Exception]:
     except ImportError:
         return Exception
     return TorchRuntimeError
+
+
+def is_traced(value: object) -> bool:
+    """Return whether a value is what dynamo has for one of the program that it is tracing.
+
+    It makes a named tuple of such, to see what it is like. A dynamo that isn't loaded stays so.
+    """
+    tracked = getattr(sys.modules.get("torch._dynamo.variables.base"), "VariableTracker", None)
+    return isinstance(tracked, type) and isinstance(value, tracked)
 
 
 def register_builtin(function: Callable[..., Any], name: str) -> None:

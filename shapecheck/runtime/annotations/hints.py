@@ -8,6 +8,7 @@ doesn't exist yet is tried again at the first call.
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import types
 import typing
@@ -19,7 +20,7 @@ from typing import Any, Final, TypeAlias, Union
 
 import torch
 
-from shapecheck import dtypes
+from shapecheck import dtypes, spec
 from shapecheck.dims import Dim
 from shapecheck.runtime.annotations.parts import (
     declared,
@@ -212,6 +213,20 @@ def dimension_names(annotation: Any) -> Iterator[str]:
         yield from one.shape.names()
 
 
+def names_in_braces(annotation: Any) -> Iterator[str]:
+    """Yield the names in the Python expressions of all shapes inside of an annotation."""
+    shapes = [one.shape for one in _shapes(annotation)]
+    for node in _nodes(annotation):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "{" in node.value:
+            with suppress(spec.SpecError):  # a text of another kind
+                shapes.append(spec.parse(node.value))
+    for part in (part for shape in shapes for entry in shape.entries for part in spec.walk(entry)):
+        if isinstance(part, spec.Braces):
+            for node in ast.walk(ast.parse(part.source, mode="eval")):
+                if isinstance(node, ast.Name):
+                    yield node.id
+
+
 def names_of(hint: Hint) -> Iterator[str]:
     """Yield the dimension names in what an annotation asks for."""
     match hint:
@@ -249,14 +264,16 @@ def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def mentioned(function: Callable[..., Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a namespace that the text of the annotations mentions."""
+    """Return the part of a namespace that the text of the annotations mentions, and of shapes."""
     try:
         written = annotations_of(function).values()
     except Unresolved:
         return {}
+    own = getattr(getattr(inspect.unwrap(function), "__code__", None), "co_varnames", ())
     names: set[str] = set()
     for annotation in written:
         names.update(node.id for node in _nodes(annotation) if isinstance(node, ast.Name))
+        names.update(name for name in names_in_braces(annotation) if name not in own)
     return {name: namespace[name] for name in names if name in namespace}
 
 
@@ -292,6 +309,16 @@ def closure(function: Callable[..., Any]) -> dict[str, Any]:
     return found
 
 
+def surroundings(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return what a function's names mean where it is written: its module's, then its closure.
+
+    Python makes the `__new__` of a NamedTuple where not even `list` means anything.
+    """
+    written = inspect.unwrap(function)
+    module = getattr(written, "__globals__", {})
+    return {**module, "__builtins__": builtins, **closure(written)}
+
+
 def _looked_up(annotation: Any, scope: dict[str, Any], namespace: Mapping[str, Any]) -> Any:
     holder = types.SimpleNamespace(__annotations__={"one": annotation})
     return typing.get_type_hints(holder, scope, dict(namespace), include_extras=True)["one"]
@@ -313,9 +340,7 @@ def resolve(
     function: Callable[..., Any], namespace: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the annotations with all names looked up, and why some couldn't be."""
-    written = inspect.unwrap(function)
-    scope: dict[str, Any] = dict(getattr(written, "__globals__", {}))
-    scope.update(closure(written))
+    scope = surroundings(function)
     found: dict[str, Any] = {}
     failed: dict[str, str] = {}
     for name, annotation in annotations_of(function).items():

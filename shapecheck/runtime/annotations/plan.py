@@ -19,7 +19,7 @@ from shapecheck.runtime.annotations.hints import (
     OtherHint,
     TensorHint,
     TupleHint,
-    closure,
+    surroundings,
 )
 from shapecheck.shapes import Facts, Matcher
 from shapecheck.tensor_spec import ShapeAnnotationError
@@ -45,7 +45,8 @@ _RECEIVERS = frozenset(("self", "cls"))
 class Plan:
     """Everything about one decorated function.
 
-    `own` are names that belong to the instance, `dims` those that are `Dim` objects. `entries`
+    `own` are names that belong to the instance, `dims` those that are `Dim` objects, `namespace`
+    what `{...}` mentions of where it was decorated, unless the function says it itself. `entries`
     remembers, by the arguments' shapes and names, what a call's names are (see `boundary.frames`).
     `variables`: its annotated local variables are checked. `namesakes` are the parameters without
     a shape that are called like a dimension, and their places; `merged` are the ordered composites
@@ -59,6 +60,7 @@ class Plan:
     result: Hint
     own: frozenset[str] = frozenset()
     dims: Mapping[str, Dim] = field(default_factory=dict)
+    namespace: Mapping[str, Any] = field(default_factory=dict)
     expressions: dict[str, Expression] = field(default_factory=dict)
     entries: dict[object, Any] = field(default_factory=dict)
     steady: bool = True
@@ -138,10 +140,9 @@ class Expression:
         tree = ast.parse(source, mode="eval")
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         self.names = sorted(used & params)
-        function = inspect.unwrap(plan.function)
-        around = getattr(function, "__globals__", {})
+        around: Mapping[str, Any] = {}
         if used - params:
-            around = {**around, **closure(function)}
+            around = {**surroundings(plan.function), **plan.namespace}
             missing = [n for n in used - params if n not in around and not hasattr(builtins, n)]
             if missing:
                 raise ShapeAnnotationError(

@@ -26,6 +26,7 @@ from shapecheck.runtime.annotations.plan import Param, Plan, kind_of
 from shapecheck.runtime.boundary.binding import Binding, ShapeOf
 from shapecheck.runtime.boundary.containers import fit_value
 from shapecheck.runtime.errors import Failed, ShapeError, own_fault
+from shapecheck.runtime.internals import is_traced
 from shapecheck.runtime.naming.call_names import CallNames, state
 from shapecheck.runtime.naming.first_class import record_of
 from shapecheck.runtime.naming.int_origins import numbers
@@ -91,7 +92,7 @@ def fit_arguments(
 def _check_param(binding: Binding, param: Param, value: Any) -> None:
     kind, hint = param.kind, param.hint
     subject = f'argument "{param.name}" of "{_ANY}"'
-    if hint is None or value is _MADE_LATER:
+    if hint is None or value is _MADE_LATER or is_traced(value):
         return
     if value is param.default and not isinstance(value, torch.Tensor):
         return

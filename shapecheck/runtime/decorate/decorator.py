@@ -7,7 +7,6 @@ import inspect
 import sys
 import types
 import warnings
-from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import InitVar, dataclass
 from textwrap import indent
@@ -24,13 +23,13 @@ from shapecheck.runtime.annotations.hints import (
     Unresolved,
     annotations_of,
     classify,
-    closure,
     dims_in,
     is_plain,
     may_have_shape,
     mentioned,
     or_default,
     resolve,
+    surroundings,
 )
 from shapecheck.runtime.annotations.plan import (
     Param,
@@ -402,14 +401,13 @@ class Pending:
         except Unresolved:
             found, failed = {}, {"": ""}
         hints = self.classify(found)
-        written = inspect.unwrap(function)
-        around = ChainMap(closure(written), getattr(written, "__globals__", {}))
+        around = surroundings(function)
         self.mentioned = mentioned(function, around)
         self.dims = dims_in(found, namespace)
-        self.namespace = {name: namespace[name] for name in names or () if name in namespace}
-        if failed:
-            self.namespace = {**self.namespace, **mentioned(function, namespace)}
-        else:
+        here = {name: namespace[name] for name in names or () if name in namespace}
+        here |= mentioned(function, namespace)
+        self.namespace = {name: one for name, one in here.items() if around.get(name) is not one}
+        if not failed:
             self.hints = hints
             self.annotations = found
             self.useful = given is None or any(hint is not None for hint in hints.values())
@@ -533,12 +531,11 @@ class Pending:
             Param(one.name, one.kind, or_default(hints.get(one.name), one.default), one.default)
             for one in inspect.signature(function).parameters.values()
         )
-        written = inspect.unwrap(function)
-        scope = {**written.__globals__, **closure(written)}
         checked = with_variables(function, self.namespace) if self.variables else None
         if checked is not None:
             function, found = checked.function, {**checked.annotations, **found}
-        dims = {**dims_in(found, self.namespace), **dims_in(found, scope), **self.dims}
+        around = {**surroundings(function), **self.namespace}
+        dims = {**dims_in(found, around), **self.dims}
         plan = Plan(
             function,
             function.__qualname__.rpartition("<locals>.")[2],
@@ -546,6 +543,7 @@ class Pending:
             hints.get("return") if gives_its_result(self.function) else None,
             self.own,
             dims,
+            self.namespace,
         )
         plan.steady = is_steady(params)
         if checked is not None:

@@ -256,6 +256,35 @@ def test_expressions_over_the_arguments() -> None:
     ).replace("Layer(4).forward", "forward")
 
 
+def test_expressions_over_what_stands_around() -> None:
+    def widened(factor: int) -> Callable[[Tensor], None]:
+        @shapecheck
+        def function(x: Float[Tensor, "b {factor * FACTOR}"]) -> None: ...
+
+        return function
+
+    class Heads:
+        COUNT = 4
+
+        @shapecheck
+        def function(self, x: Float[Tensor, "b {COUNT}"]) -> None: ...
+
+    for function, size in ((widened(2), 4), (widened(3), 6), (Heads().function, 4)):
+        function(zeros(2, size))
+        with pytest.raises(ShapeError, match=rf"axis 1 is 5, .* \(here {size}\)"):
+            function(zeros(2, 5))
+
+
+def test_an_expression_takes_what_a_global_name_means_by_the_first_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @shapecheck
+    def function(x: Float[Tensor, "b {FACTOR}"]) -> None: ...
+
+    monkeypatch.setitem(globals(), "FACTOR", 7)
+    function(zeros(2, 7))
+
+
 def test_expressions_that_have_no_value() -> None:
     with pytest.raises(ShapeAnnotationError, match="has no size here: AttributeError"):
         Layer(3).wrong(zeros(2, 3))

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 import pytest
 import shaped_records as records
 import torch
-from torch import Tensor, nn
+from torch import Tensor, nn, zeros
 from typing_extensions import Unpack
 
 from shapecheck import Float, ShapeError, dims_of, shapecheck, watch
@@ -109,6 +109,25 @@ def test_the_names_of_a_record_are_its_own() -> None:
         'attribute \'lengths\' of argument "other" of "function" is (2), declared "n": '
         "axis 0 is 2, declared n (here 3)  [shape]"
     )
+
+
+COLUMNS = 3
+
+
+@shapecheck
+class Table(NamedTuple):
+    head: Float[Tensor, "{COLUMNS}"]
+    rows: list[Float[Tensor, "n {COLUMNS}"]] | None = None
+    count: int = 0
+
+
+def test_a_decorated_named_tuple_is_checked_by_what_stands_around_it() -> None:
+    Table(zeros(3), [zeros(2, 3)], 1)
+    make: Any = Table
+    wrong: tuple[tuple[Any, ...], ...] = ((zeros(2),), (zeros(3), [zeros(2, 2)]), (zeros(3), 1))
+    for given in wrong:
+        with pytest.raises(ShapeError):
+            make(*given)
 
 
 def test_records_of_one_size_are_two() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -17,6 +17,7 @@ from jaxtyping import Float as Theirs
 from repository import ROOT
 from torch import Tensor, nn
 from torch._dynamo.testing import CompileCounter
+from torch._dynamo.variables.base import VariableTracker
 
 from shapecheck import Dim, Float, ShapeError, disabled, shapecheck, watch
 
@@ -386,6 +387,29 @@ def test_jaxtyping_annotations_accept_what_is_correct() -> None:
     for n in (3, 4):
         q, k = torch.randn(2, n, 5), torch.randn(2, n + 2, 5)
         torch.testing.assert_close(compiled(q, k), q @ k.transpose(1, 2))
+
+
+def test_a_named_tuple_of_what_dynamo_traces() -> None:
+    """Some versions of dynamo make one of what they have for its fields, in code of their own."""
+
+    @shapecheck
+    class Outputs(NamedTuple):
+        logits: Float[Tensor, "b v"]
+        states: list[Float[Tensor, "b d"]]
+        mask: Float[Tensor, "b"] | None
+
+    @shapecheck
+    def both(x: Float[Tensor, "b v"]) -> Outputs:
+        return Outputs(x * 2, [x], None)
+
+    x = torch.rand(2, 3)
+    compiled: Callable[..., Outputs] = torch.compile(both, fullgraph=True, backend="eager")
+    assert torch.equal(compiled(x).logits, both(x).logits)
+    make: Callable[..., Outputs] = Outputs
+    traced = [VariableTracker() for _ in Outputs._fields]
+    assert list(make(*traced)) == traced
+    with pytest.raises(ShapeError, match='argument "mask" of "make" is int, declared'):
+        make(traced[0], traced[1], 1)
 
 
 @pytest.mark.parametrize("strict", [False, True])
