@@ -17,7 +17,10 @@ from systems.programs import SYSTEMS, Variant, running, source, static, variants
 ALL = [variant for system in SYSTEMS for variant in variants(system)]
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+MARKS = {"tensorly": pytest.mark.cpu_only(reason="it asks for the CPU itself")}
+
+
+@pytest.mark.parametrize("system", [pytest.param(one, marks=MARKS.get(one, ())) for one in SYSTEMS])
 def test_the_examples_are_clean_and_right(system: str) -> None:
     assert static(source(system)) == []
     assert running(source(system)) is None
@@ -29,6 +32,7 @@ def test_a_wrong_variant_is_found_by_both(variant: Variant) -> None:
     assert running(variant.text) is not None, variant.wrong
 
 
+@pytest.mark.cpu_only(reason="an index too large ends all use of the device in a process")
 def test_the_page_shows_what_the_benchmark_prints(request: pytest.FixtureRequest) -> None:
     """`pytest --update` writes the table of docs/origins.md anew."""
     found, missed = origins.rows()
