@@ -24,6 +24,7 @@ from shapecheck.analysis.findings import NO_TENSORS, Findings, Led, Lines, blame
 from shapecheck.analysis.host import SUSPECT, Coverage
 from shapecheck.analysis.interpreter import body as bodies
 from shapecheck.analysis.interpreter import overrides
+from shapecheck.analysis.interpreter.braces import check_braces
 from shapecheck.analysis.interpreter.budget import CLOSE, Budget, BudgetExceeded, Effort
 from shapecheck.analysis.interpreter.frame import Frame, observing
 from shapecheck.analysis.library import argparse
@@ -321,7 +322,7 @@ def _check(
             return
         assert module.reporter is not None
         before = module.reporter.count
-        bodies.check_braces(Frame(module, State(), function=function), function)
+        check_braces(Frame(module, State(), function=function), function)
         if owner is not None:
             overrides.check_override(Frame(module, State()), owner, function)
         start = partial(symbolic.start, function, owner, around)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import math
-import re
 from collections.abc import Callable, Mapping, MutableSequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
 import shapecheck.dims as dims
@@ -16,13 +13,11 @@ from shapecheck import explain, spec
 from shapecheck.analysis.annotations.construction import is_always_given
 from shapecheck.analysis.annotations.declarations import (
     Parameter,
-    arguments_of,
     declaration,
     names_of,
     own_names,
     speaks,
 )
-from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import (
     autocast,
     first_class,
@@ -30,6 +25,7 @@ from shapecheck.analysis.interpreter import (
     instance_dims,
     strict,
 )
+from shapecheck.analysis.interpreter.braces import size_in
 from shapecheck.analysis.interpreter.budget import Budget
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import is_generator
@@ -63,40 +59,11 @@ from shapecheck.analysis.values.model import (
 )
 from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
-from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of
+from shapecheck.dims import DimExpr, Kind, Size, Sym, size_of
 from shapecheck.dims.origins import NamedAlike
-from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import is_size, only
 from shapecheck.shapes import Item, Matcher, Tensor
-
-
-@lru_cache(maxsize=1024)
-def parse_expression(source: str) -> ast.expr:
-    """Parse the Python expression of a `{...}`; annotations hold no malformed ones."""
-    return ast.parse(source, mode="eval").body
-
-
-def size_in(frame: Frame, source: str) -> IntSize | None:
-    """Return the value of a `{...}` expression in a frame, None where it isn't a known size."""
-    value = frame.eval(parse_expression(source))
-    return value if is_size(value) else None
-
-
-def check_braces(frame: Frame, function: Function) -> None:
-    """Report names in the `{...}` of a signature that nothing in the program has."""
-    every = arguments_of(function.node, stars=True)
-    known = {arg.arg for arg in every}
-    returns = getattr(function.node, "returns", None)
-    for node in [arg.annotation for arg in every] + [returns]:
-        for text in reader(function.module).read(node).texts() if node is not None else ():
-            for source in re.findall(r"\{([^{}]*)\}", str(text)):
-                for name in sorted(names_in(parse_expression(source)) - known):
-                    if frame.lookup(name) == Dotted(f"builtins.{name}") and not hasattr(
-                        builtins, name
-                    ):
-                        reason = f'nothing is called "{name}" where "{{{source}}}" is evaluated'
-                        frame.error(node, Message(f'in "{text}": {reason}', "shape-annotation"))
 
 
 def check_body(

@@ -11,6 +11,7 @@ import shapecheck.dims as dims
 from shapecheck import dtypes, explain, hints
 from shapecheck.analysis.annotations.making import Making, Symbolic, bind_objects
 from shapecheck.analysis.interpreter.batches import single
+from shapecheck.analysis.interpreter.braces import sizes_over_keys
 from shapecheck.analysis.interpreter.dict_contents import values
 from shapecheck.analysis.interpreter.dtype_evidence import mind_declared
 from shapecheck.analysis.interpreter.frame import Frame
@@ -208,7 +209,8 @@ def _check_dict(frame: Frame, declared: DictDecl, value: Value, matcher: Matcher
 def _check_fields(frame: Frame, declared: FieldsDecl, value: Value, matcher: Matcher) -> Found:
     content = frame.state.dict_of(value)
     given = (content.items if content is not None else None) or {}
-    own = Matcher(matcher.facts)  # the names in a TypedDict are its own
+    # the names in a TypedDict are its own
+    own = Matcher(matcher.facts, sizes_over_keys(frame, given))
     pairs = ((kind, given[key]) for key, kind in declared.fields if key in given)
     return _check_each(frame, pairs, own)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -19,7 +19,8 @@ from shapecheck.analysis.interpreter import (
     overrides,
     strict,
 )
-from shapecheck.analysis.interpreter.body import default, size_in
+from shapecheck.analysis.interpreter.body import default
+from shapecheck.analysis.interpreter.braces import sizes_over
 from shapecheck.analysis.interpreter.dict_contents import entries
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import entered
@@ -43,9 +44,8 @@ from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
 from shapecheck.analysis.program.reading import body_of
 from shapecheck.analysis.program.syntax import is_def, is_empty, names_in
 from shapecheck.analysis.values.model import Argument, Bound, DictContent
-from shapecheck.analysis.values.state import State
 from shapecheck.blame import Blame
-from shapecheck.dims import IntSize, Kind, Size, Sym, symbol_of
+from shapecheck.dims import Kind, Size, Sym, symbol_of
 from shapecheck.explain import with_origins
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import only
@@ -159,7 +159,8 @@ def invoke(
     if is_unseen(function.module.name, function.module.source.path, function.name):
         return UNKNOWN
     says = declaration(function)
-    matcher = Matcher(frame.state.facts, _evaluator(frame, function, bound))
+    evaluate = sizes_over(frame, function.module, bound, function)
+    matcher = Matcher(frame.state.facts, evaluate)
     matcher.beside = ()
     instance = next(iter(bound.values())).value if function.owner is not None and bound else None
     instance_dims.bind(frame, function, instance, matcher)
@@ -472,20 +473,3 @@ def _parts(frame: Frame, param: Parameter, argument: Argument) -> list[tuple[str
         names = entries(content) if content is not None else ()
         return list(zip(map(str, names), argument.parts, strict=False))
     return [(param.name, argument)]
-
-
-def _evaluator(
-    frame: Frame, function: Function, bound: Mapping[str, Argument]
-) -> Callable[[str], IntSize | None]:
-    def evaluate(source: str) -> IntSize | None:
-        inner = Frame(
-            function.module,
-            State({n: a.value for n, a in bound.items()}, {}, frame.state.heap, frame.state.facts),
-            function=function,
-            quiet=True,
-            depth=frame.depth + 1,
-            budget=frame.budget,
-        )
-        return size_in(inner, source)
-
-    return evaluate

@@ -26,6 +26,7 @@ from shapecheck.analysis.annotations.construction import (
 )
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import body, fitting, functions, registry
+from shapecheck.analysis.interpreter.braces import sizes_over
 from shapecheck.analysis.interpreter.calls import call_back
 from shapecheck.analysis.interpreter.escaping import stored_attributes
 from shapecheck.analysis.interpreter.frame import Frame
@@ -125,23 +126,30 @@ def _fill_fields(
     label: str,
 ) -> list[Argument]:
     """Give the fields what a generated constructor is given; return what goes to its hook."""
-    given = list(args)
+    left = list(args)
+    given: dict[str, Argument] = {}
+    held: dict[str, Argument] = {}
+    for field in fields(cls):
+        argument = None
+        if field.is_given:
+            argument = left.pop(0) if left else kwargs.get(field.name)
+        if argument is not None:
+            given[field.name] = argument
+        held[field.name] = argument or Argument(_default(frame, field))
     attrs: dict[str, Value] = {}
     rest: list[Argument] = []
     matcher = Matcher(frame.state.facts)
     for field in fields(cls):
-        argument = None
-        if field.is_given:
-            argument = given.pop(0) if given else kwargs.get(field.name)
-        if argument is None:
-            value = _default(frame, field)
-        else:
+        argument = held[field.name]
+        if field.name in given:
+            matcher.evaluate = sizes_over(frame, field.owner.module, held)
             _check_field(frame, field, argument, matcher, node, label)
-            value = UNKNOWN if field.is_converted else argument.value
+            if field.is_converted:
+                argument = replace(argument, value=UNKNOWN)
         if field.is_kept:
-            attrs[field.name] = value
+            attrs[field.name] = argument.value
         else:
-            rest.append(Argument(value, None if argument is None else argument.node))
+            rest.append(argument)
     frame.state.put(made, Instance(cls, {} if is_tensor_dict(cls) else attrs))
     return rest
 

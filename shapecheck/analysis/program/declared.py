@@ -50,10 +50,10 @@ class _Kind:
         """Whether it is a protocol such as `Iterable`, which a tensor has too."""
         return False
 
-    def texts(self) -> Iterator[spec.Spec]:
-        """Yield the shapes that it speaks of."""
+    def texts(self, of_fields: bool = True) -> Iterator[spec.Spec]:
+        """Yield the shapes that it speaks of, those of a TypedDict's fields too."""
         for part in self.parts:
-            yield from part.texts()
+            yield from part.texts(of_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class TensorDecl(_Kind):
         """It is one."""
         return True
 
-    def texts(self) -> Iterator[spec.Spec]:
+    def texts(self, of_fields: bool = True) -> Iterator[spec.Spec]:
         """Yield the one it has."""
         if self.text is not None:
             yield self.text
@@ -84,7 +84,7 @@ class ArrayDecl(_Kind):
 
     tensor: TensorDecl = field(default_factory=TensorDecl)
 
-    def texts(self) -> Iterator[spec.Spec]:
+    def texts(self, of_fields: bool = True) -> Iterator[spec.Spec]:
         """Yield the one it has."""
         yield from self.tensor.texts()
 
@@ -197,6 +197,11 @@ class FieldsDecl(_Kind):
     def has_tensor(self) -> bool:
         """Its class speaks of them, not the annotation that names it."""
         return False
+
+    def texts(self, of_fields: bool = True) -> Iterator[spec.Spec]:
+        """Yield those of its keys' values, whose names and expressions are its own."""
+        for part in self.parts if of_fields else ():
+            yield from part.texts()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import builtins
 import inspect
 import types
 import typing
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import InitVar, dataclass, replace
@@ -264,17 +265,36 @@ def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def mentioned(function: Callable[..., Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a namespace that the text of the annotations mentions, and of shapes."""
+    """Return the part of a namespace that the text of the annotations mentions."""
+    try:
+        written = annotations_of(function).values()
+    except Unresolved:
+        return {}
+    names: set[str] = set()
+    for annotation in written:
+        names.update(node.id for node in _nodes(annotation) if isinstance(node, ast.Name))
+    return {name: namespace[name] for name in names if name in namespace}
+
+
+def enclosing(function: Callable[..., Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `{...}` in the annotations mentions of the namespace that a function stands in.
+
+    It is what the function itself could use: in a class, of what is around that, a `ChainMap`'s
+    parents.
+    """
+    if isinstance(namespace, ChainMap):
+        namespace = namespace.parents
+    if "__module__" in namespace:  # a class's while it is made
+        return {}
     try:
         written = annotations_of(function).values()
     except Unresolved:
         return {}
     own = getattr(getattr(inspect.unwrap(function), "__code__", None), "co_varnames", ())
-    names: set[str] = set()
-    for annotation in written:
-        names.update(node.id for node in _nodes(annotation) if isinstance(node, ast.Name))
-        names.update(name for name in names_in_braces(annotation) if name not in own)
-    return {name: namespace[name] for name in names if name in namespace}
+    names = {name for one in written for name in names_in_braces(one)}.difference(own)
+    around = surroundings(function)
+    found = {name: namespace[name] for name in names if name in namespace}
+    return {name: one for name, one in found.items() if around.get(name) is not one}
 
 
 def may_have_shape(annotation: Any) -> bool:

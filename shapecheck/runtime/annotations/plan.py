@@ -45,8 +45,8 @@ _RECEIVERS = frozenset(("self", "cls"))
 class Plan:
     """Everything about one decorated function.
 
-    `own` are names that belong to the instance, `dims` those that are `Dim` objects, `namespace`
-    what `{...}` mentions of where it was decorated, unless the function says it itself. `entries`
+    `own` are names that belong to the instance, `dims` those that are `Dim` objects, `enclosing`
+    what `{...}` mentions of where it stands. `entries`
     remembers, by the arguments' shapes and names, what a call's names are (see `boundary.frames`).
     `variables`: its annotated local variables are checked. `namesakes` are the parameters without
     a shape that are called like a dimension, and their places; `merged` are the ordered composites
@@ -60,7 +60,7 @@ class Plan:
     result: Hint
     own: frozenset[str] = frozenset()
     dims: Mapping[str, Dim] = field(default_factory=dict)
-    namespace: Mapping[str, Any] = field(default_factory=dict)
+    enclosing: Mapping[str, Any] = field(default_factory=dict)
     expressions: dict[str, Expression] = field(default_factory=dict)
     entries: dict[object, Any] = field(default_factory=dict)
     steady: bool = True
@@ -142,7 +142,7 @@ class Expression:
         self.names = sorted(used & params)
         around: Mapping[str, Any] = {}
         if used - params:
-            around = {**surroundings(plan.function), **plan.namespace}
+            around = {**surroundings(plan.function), **plan.enclosing}
             missing = [n for n in used - params if n not in around and not hasattr(builtins, n)]
             if missing:
                 raise ShapeAnnotationError(

@@ -6,9 +6,12 @@ doesn't fit, comes here.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 import torch
@@ -31,7 +34,8 @@ from shapecheck.runtime.naming.batched import free_of, is_batched
 from shapecheck.runtime.naming.facts import ValueFacts, value_of
 from shapecheck.runtime.naming.records import Record, plain_shape, record, sizes_of
 from shapecheck.runtime.source import Place
-from shapecheck.shapes import Item, Matcher, Misfit, Run, Shape
+from shapecheck.shapes import Evaluate, Item, Matcher, Misfit, Run, Shape
+from shapecheck.tensor_spec import ShapeAnnotationError
 
 ShapeOf = Callable[[torch.Tensor], Shape]
 Saved = tuple[dict[str, DimExpr], dict[str, tuple[Item, ...]], list[Any], int]
@@ -67,6 +71,34 @@ class _Expressions:
             return dim
         value = expression(self._scope)
         return value if dim is None or value != known else dim
+
+
+class _OfRecord:
+    """The values of `{...}` expressions in what the fields of a record are annotated with.
+
+    They are over the other fields, then over what the call has; None of one that neither knows,
+    such as a variable of a function that the record is defined in.
+    """
+
+    def __init__(
+        self, outer: Evaluate, fields: Mapping[str, Any], module: Mapping[str, Any]
+    ) -> None:
+        self._outer, self._fields, self._module = outer, fields, module
+
+    def __call__(self, source: str) -> IntSize | None:
+        code = _code(source)
+        if self._fields.keys().isdisjoint(code.co_names):
+            with suppress(ShapeAnnotationError):
+                return self._outer(source)
+        try:
+            return operator.index(eval(code, dict(self._module), dict(self._fields)))
+        except Exception:  # noqa: BLE001 - it is the user's, and may be any
+            return None
+
+
+@lru_cache(maxsize=256)
+def _code(source: str) -> CodeType:
+    return compile(f"({source}\n)", "<shapecheck>", "eval")
 
 
 class Binding:
@@ -115,10 +147,11 @@ class Binding:
         del self.leaves[leaves:]
 
     @contextmanager
-    def record(self) -> Iterator[None]:
+    def record(self, fields: Mapping[str, Any], module: Mapping[str, Any]) -> Iterator[None]:
         """Bind what the fields of a record are annotated with, whose names are its own.
 
-        See decisions.md, "The names of a record's fields are its own". Raises `Failed`.
+        `fields` are its values, `module` is where it is written. See decisions.md, "The names of
+        a record's fields are its own". Raises `Failed`.
         """
         matcher, outer, number = self.matcher, self._record, len(self.records)
         names, runs, pending = matcher.names, matcher.runs, matcher.pending
@@ -126,13 +159,15 @@ class Binding:
         shared = self.plan.dims
         matcher.names = {name: dim for name, dim in names.items() if name in shared}
         matcher.runs, matcher.pending = {}, []
+        evaluate = matcher.evaluate
+        matcher.evaluate = _OfRecord(evaluate, fields, module)
         try:
             yield
             self.settle()
             self.records[number] = self.sizes(), self.group_sizes()
             names |= {name: dim for name, dim in matcher.names.items() if name in shared}
         finally:
-            self._record = outer
+            self._record, matcher.evaluate = outer, evaluate
         matcher.names, matcher.runs, matcher.pending = names, runs, pending
 
     def tensor(self, hint: TensorHint, value: Any, subject: str) -> None:

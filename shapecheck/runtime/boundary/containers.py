@@ -5,6 +5,8 @@ What is no plain tensor typeguard checks, and we the tensors inside.
 
 from __future__ import annotations
 
+import builtins
+import sys
 import types
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -153,10 +155,17 @@ def _record(value: Any, record: Any, args: tuple[Any, ...], memo: TypeCheckMemo)
     binding = _binding.get()
     assert binding is not None
     try:
-        with binding.record():
+        with binding.record(_held(value), vars(sys.modules.get(record.__module__, builtins))):
             check_record(value, record, args, memo)
     except Failed as failed:
         raise _LeafError(failed.message) from None
+
+
+def _held(value: Any) -> dict[str, Any]:
+    """Return what the fields of a record are."""
+    if isinstance(value, tuple):
+        return dict(zip(getattr(value, "_fields", ()), value, strict=False))
+    return value if isinstance(value, dict) else {}
 
 
 def _tuple(value: Any, origin_type: Any, args: tuple[Any, ...], memo: TypeCheckMemo) -> None:

@@ -222,7 +222,7 @@ def _new_entry(
     binding = bind_names(plan, values, caller)
     sizes, groups = binding.sizes(), binding.group_sizes()
     known = braced(
-        [leaf.hint.spec.shape for leaf in binding.leaves],
+        [leaf.hint.spec.shape for leaf in binding.leaves if leaf.record is None],
         [hint.spec.shape for hint in tensor_hints(plan.result)],
         lambda source: plan.expression(source)(binding.scope),
     )

@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import InitVar
 from inspect import Parameter
 from typing import Any, Final
@@ -20,10 +21,14 @@ from shapecheck.explain import Message
 from shapecheck.runtime.annotations import instance_dims as instance
 from shapecheck.runtime.annotations.hints import (
     Hint,
+    Unresolved,
+    annotations_of,
     classify,
     dims_in,
+    enclosing,
     is_plain,
     mentioned,
+    names_in_braces,
     resolve,
 )
 from shapecheck.runtime.annotations.plan import Param, Plan, is_steady
@@ -46,7 +51,7 @@ def guard(cls: type, own: frozenset[str], namespace: Mapping[str, Any]) -> None:
         return
     mentions = mentioned(cls, namespace)  # no more is kept: what is around may be large
     dims = {name: value for name, value in namespace.items() if isinstance(value, Dim)}
-    fields = _Fields(cls, own, {**dims, **mentions})
+    fields = _Fields(cls, own, {**dims, **mentions}, enclosing(cls, namespace))
     if fields.checks is not None and not fields.checks:
         return
     space: dict[str, Any] = {
@@ -75,10 +80,21 @@ def __setattr__(self, name, value):
 class _Fields:
     """The annotated fields of a class; `checks` is None until all their names exist."""
 
-    def __init__(self, cls: type, own: frozenset[str], namespace: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        cls: type,
+        own: frozenset[str],
+        namespace: Mapping[str, Any],
+        enclosing: Mapping[str, Any],
+    ) -> None:
         self.cls = cls
         self.own = own
         self.namespace = namespace
+        self.enclosing = enclosing
+        self.fields: set[str] = set()
+        for base in cls.__mro__:
+            with suppress(Unresolved):
+                self.fields.update(annotations_of(base))
         self.checks: dict[str, Check] | None = None
         self.read(last=False)
 
@@ -100,28 +116,43 @@ class _Fields:
     def compiled(
         self, name: str, hint: Hint, annotation: Mapping[str, Any], scope: Mapping[str, Any]
     ) -> Check:
-        """Return what checks the values of one field; it raises `ShapeError`."""
+        """Return what checks the values of one field; it raises `ShapeError`.
+
+        Other fields that its annotation has in braces are its arguments, too.
+        """
+        mentions = dict.fromkeys(names_in_braces(annotation[name]))
+        others = [one for one in mentions if one in self.fields]
         space: dict[str, Any] = {}
-        exec(f"def {name}(self, value): pass", space)
+        exec(f"def {name}({', '.join(('self', 'value', *others))}): pass", space)
         made = types.FunctionType(space[name].__code__, dict(scope), name)
         kind = Parameter.POSITIONAL_ONLY
-        params = (Param("self", kind, None), Param("value", kind, hint))
+        params = (
+            Param("self", kind, None),
+            Param("value", kind, hint),
+            *(Param(one, kind, None) for one in others),
+        )
         label = f"{self.cls.__qualname__}.{name}"
-        plan = Plan(made, label, params, None, self.own, dims_in(annotation, scope))
+        dims = dims_in(annotation, scope)
+        plan = Plan(made, label, params, None, self.own, dims, self.enclosing)
         plan.steady = is_steady(params)
         quick = compile_checks(plan, False, "plain")
 
         def check(owner: Any, value: Any) -> None:
             try:
-                quick(owner, value)
+                given = [owner, value, *(_held(owner, one) for one in others)]
+            except AttributeError:  # it isn't assigned yet
+                return
+            try:
+                quick(*given)
             except ShapeError:
-                raise self.refused(plan, name, owner, value) from None
+                raise self.refused(plan, name, given) from None
 
         return check
 
-    def refused(self, plan: Plan, name: str, owner: Any, value: Any) -> ShapeError:
+    def refused(self, plan: Plan, name: str, given: Sequence[Any]) -> ShapeError:
         """Return the error for a value that doesn't fit, in the words for a field."""
-        scope = {"self": owner, "value": value}
+        scope = {one.name: value for one, value in zip(plan.params, given, strict=True)}
+        owner, value, *_ = given
         held = {**plan.fixed, **instance.held(plan.own, owner)}
         binding = Binding(plan, scope, names=held)
         said = Message(f'attribute "{name}" of "{self.cls.__qualname__}" doesn\'t fit')
@@ -147,6 +178,17 @@ class _Fields:
             raise
         except Exception as error:  # noqa: BLE001 - a defect here must not break the program
             own_fault(f"on the attribute {name}", error)
+
+
+def _held(owner: Any, name: str) -> Any:
+    """Return what an object itself has for a field. Raises `AttributeError`.
+
+    Until its `__init__` comes to it, the class has the field's default.
+    """
+    if name not in getattr(owner, "__dict__", ()):
+        if not isinstance(getattr(type(owner), name, None), types.MemberDescriptorType):
+            raise AttributeError(name)
+    return getattr(owner, name)
 
 
 def _hint(annotation: Any) -> Hint:

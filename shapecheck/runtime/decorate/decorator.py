@@ -7,6 +7,7 @@ import inspect
 import sys
 import types
 import warnings
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import InitVar, dataclass
 from textwrap import indent
@@ -24,6 +25,7 @@ from shapecheck.runtime.annotations.hints import (
     annotations_of,
     classify,
     dims_in,
+    enclosing,
     is_plain,
     may_have_shape,
     mentioned,
@@ -129,7 +131,7 @@ class Asked:
 def _on_class(cls: type, own: frozenset[str], mode: Asked, around: Mapping[str, Any]) -> type:
     """Decorate the members of a class; `around` is the namespace that it is defined in."""
     module = vars(sys.modules.get(cls.__module__, types))
-    scope = {**module, **around, cls.__name__: cls, **vars(cls)}
+    scope = ChainMap({cls.__name__: cls, **vars(cls)}, {**module, **around})
     for name, member in list(vars(cls).items()):
         if isinstance(member, type) or _is_put_in(cls, member):
             continue
@@ -389,6 +391,7 @@ class Pending:
         self.follows = follows
         self.useful = True
         self.namespace: Mapping[str, Any] = {}
+        self.enclosing: Mapping[str, Any] = {}
         self.annotations: dict[str, Any] = {}
         self.hints: dict[str, Any] | None = None
         self.dims: dict[str, Dim] = {}
@@ -401,13 +404,13 @@ class Pending:
         except Unresolved:
             found, failed = {}, {"": ""}
         hints = self.classify(found)
-        around = surroundings(function)
-        self.mentioned = mentioned(function, around)
+        self.mentioned = mentioned(function, surroundings(function))
         self.dims = dims_in(found, namespace)
-        here = {name: namespace[name] for name in names or () if name in namespace}
-        here |= mentioned(function, namespace)
-        self.namespace = {name: one for name, one in here.items() if around.get(name) is not one}
-        if not failed:
+        self.enclosing = enclosing(function, namespace)
+        self.namespace = {name: namespace[name] for name in names or () if name in namespace}
+        if failed:
+            self.namespace = {**self.namespace, **mentioned(function, namespace)}
+        else:
             self.hints = hints
             self.annotations = found
             self.useful = given is None or any(hint is not None for hint in hints.values())
@@ -543,7 +546,7 @@ class Pending:
             hints.get("return") if gives_its_result(self.function) else None,
             self.own,
             dims,
-            self.namespace,
+            self.enclosing,
         )
         plan.steady = is_steady(params)
         if checked is not None:

@@ -263,13 +263,7 @@ def test_expressions_over_what_stands_around() -> None:
 
         return function
 
-    class Heads:
-        COUNT = 4
-
-        @shapecheck
-        def function(self, x: Float[Tensor, "b {COUNT}"]) -> None: ...
-
-    for function, size in ((widened(2), 4), (widened(3), 6), (Heads().function, 4)):
+    for function, size in ((widened(2), 4), (widened(3), 6)):
         function(zeros(2, size))
         with pytest.raises(ShapeError, match=rf"axis 1 is 5, .* \(here {size}\)"):
             function(zeros(2, 5))
@@ -294,6 +288,17 @@ def test_expressions_that_have_no_value() -> None:
 
     with pytest.raises(ShapeAnnotationError, match='mentions "nowhere", which is no argument'):
         unknown(zeros(3))
+
+    class Heads:
+        COUNT = 4
+
+        @shapecheck
+        def function(self, x: Float[Tensor, "b {COUNT}"]) -> None: ...
+
+    with pytest.raises(ShapeAnnotationError, match='mentions "COUNT", which is no argument'):
+        Heads().function(zeros(2, 4))
+    with pytest.raises(ShapeAnnotationError, match='mentions "COUNT", which is no argument'):
+        shapecheck(type("Heads", (Heads,), {"other": vars(Heads)["function"].__wrapped__}))
 
 
 # Other annotations ------------------------------------------------------------------------------
