@@ -74,12 +74,14 @@ def check_braces(frame: Frame, function: Function) -> None:
                         frame.error(node, Message(f'in "{text}": {reason}', "shape-annotation"))
 
 
-def sizes_over_keys(frame: Frame, given: Mapping[str, Value]) -> Evaluate:
+def sizes_over_keys(frame: Frame, given: Mapping[Value, Value]) -> Evaluate:
     """Return what gives the values of expressions over a dict's keys, and over nothing else."""
-    arguments = {key: Argument(value) for key, value in given.items()}
-    among_all = sizes_over(frame, frame.module, arguments)
 
     def evaluate(source: str) -> IntSize | None:
-        return among_all(source) if names_in(parse_expression(source)) <= given.keys() else None
+        names = names_in(parse_expression(source))
+        if not names <= given.keys():
+            return None
+        keys = {name: Argument(given[name]) for name in names}
+        return sizes_over(frame, frame.module, keys)(source)
 
     return evaluate

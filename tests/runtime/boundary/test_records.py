@@ -130,6 +130,32 @@ def test_a_decorated_named_tuple_is_checked_by_what_stands_around_it() -> None:
             make(*given)
 
 
+def test_expressions_of_a_record_are_over_its_fields() -> None:
+    beside = 5
+
+    class Boxes(NamedTuple):
+        count: int
+        corners: Float[Tensor, "{count} {COLUMNS}"]
+        unknown: Float[Tensor, "{beside}"]
+
+    class Batch(TypedDict):
+        count: int
+        boxes: Float[Tensor, "{count} d"]
+
+    @shapecheck
+    def function(boxes: Boxes, batch: Batch, count: int, d: int) -> Boxes:
+        return boxes._replace(corners=boxes.corners[:count])
+
+    def call(boxes: int = 2, batch: int = 2, columns: int = 3, kept: int = 2) -> None:
+        given = Boxes(boxes, zeros(2, columns), zeros(beside))
+        function(given, {"count": batch, "boxes": zeros(2, 7)}, kept, 1)
+
+    call()
+    for wrong in ({"boxes": 3}, {"batch": 3}, {"columns": 4}, {"kept": 1}):
+        with pytest.raises(ShapeError, match=r"axis \d is \d, declared \{(count|COLUMNS)\}"):
+            call(**wrong)
+
+
 def test_records_of_one_size_are_two() -> None:
     @shapecheck
     def function(one: Rays, other: Rays) -> Float[Tensor, "n m"]:

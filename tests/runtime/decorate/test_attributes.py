@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, dataclass, field
+from dataclasses import FrozenInstanceError, InitVar, dataclass, field
 from typing import ClassVar
 
 import pytest
@@ -116,6 +116,30 @@ def test_construction_compares_all_fields() -> None:
     with pytest.raises(ShapeError, match='argument "pieces" of "Batch"'):
         Batch(torch.ones(2, 3), pieces=[torch.ones(2, 3)])
     assert Batch(torch.ones(2, 3)).pieces == []
+
+
+@pytest.mark.parametrize("slots", [False, True])
+def test_expressions_over_other_fields(slots: bool) -> None:
+    factor = 2
+
+    @shapecheck
+    @dataclass(slots=slots)
+    class Head:
+        weight: Float[Tensor, "{width} {classes}"]
+        wide: Float[Tensor, "{factor * width}"]
+        scale: InitVar[int]
+        width: int
+        classes: int = 10
+        scaled: Float[Tensor, "{scale}"] | None = None
+
+    head = Head(torch.ones(8, 20), torch.ones(16), 3, 8, 20, torch.ones(3))
+    head.weight = torch.ones(8, 20)
+    head.scaled = torch.ones(4)  # of the argument nothing is left
+    for name, size in {"weight": (20, 8), "wide": (8,)}.items():
+        with pytest.raises(ShapeError, match=f'attribute "{name}" of .* axis 0 is {size[0]}'):
+            setattr(head, name, torch.ones(size))
+    with pytest.raises(ShapeError, match='argument "weight" of "Head" is'):
+        Head(torch.ones(8, 20), torch.ones(16), 3, 8)
 
 
 def test_copies_and_disabled() -> None:
