@@ -15,7 +15,6 @@ from compilation import IS_COMPILED
 from shapecheck.analysis import Diagnostic, Options, ask_again
 from shapecheck.analysis.interpreter import budget, inlining
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.program.model import Function
 from shapecheck.engine import Database, Engine, ModuleRecord, Store
 from tests.engine.test_engine import HEAD, Shelf, noted
 
@@ -73,9 +72,9 @@ def ran() -> Iterator[list[str]]:
     names: list[str] = []
     run = inlining._run
 
-    def noting(frame: Frame, function: Function, *others: Any) -> Any:
-        names.append(function.name)
-        return run(frame, function, *others)
+    def noting(frame: Frame, call: inlining._Call, *others: Any) -> Any:
+        names.append(call.function.name)
+        return run(frame, call, *others)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inlining, "_run", noting)

@@ -46,6 +46,20 @@ from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Facts, Matcher
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A function, and what it is run on.
+
+    `values` are those of its parameters, `shared` those of the module's variables that it reads.
+    `matcher` has what its annotations' names are bound to.
+    """
+
+    function: Function
+    values: Mapping[str, Value]
+    shared: Mapping[str, Value]
+    matcher: Matcher | None
+
+
 def look_into(
     frame: Frame,
     function: Function,
@@ -69,7 +83,8 @@ def look_into(
         memory.limited(by_askers=is_recursive)
         return _given_up(frame, function, values)
     shared = {**_globals(frame, function), **_files(frame, function)}
-    seen = _seen(frame, function, values, shared)
+    call = _Call(function, values, shared, matcher)
+    seen = _seen(frame, call)
     question = None if seen is None else _question(frame, seen, apart)
     is_library = depth is LIBRARY and not is_installed(frame.module.source.path)
     allowed = LIBRARY_STEPS if is_library else budget.for_call
@@ -84,7 +99,7 @@ def look_into(
     outcome: CallSummary | None
     if seen is None:
         inner = Budget(allowed, charged=budget.charged, depth=depth).followed(apart)
-        outcome = _run(frame, function, values, shared, matcher, inner)
+        outcome = _run(frame, call, inner)
     elif isinstance(known, CallSummary):
         outcome = known.at(seen)
     elif known is _GIVEN_UP:
@@ -94,7 +109,7 @@ def look_into(
         return _given_up(frame, function, values)
     else:
         assert question is not None
-        outcome = _answered(frame, function, values, shared, matcher, seen, question, allowed)
+        outcome = _answered(frame, call, seen, question, allowed)
     if outcome is None or outcome.asks_condition:
         outer.facts.asks_condition()
     if outcome is None or CLOSE * outcome.needs > allowed:
@@ -128,34 +143,25 @@ def look_into(
     return outcome.value
 
 
-def _seen(
-    frame: Frame, function: Function, values: Mapping[str, Value], shared: Mapping[str, Value]
-) -> View | None:
+def _seen(frame: Frame, call: _Call) -> View | None:
     """Return what a call sees; None where that can't be told."""
-    state = frame.state
-    given_values = (function, *values.values(), *shared.values())
+    state, values, shared = frame.state, call.values, call.shared
+    given_values = (call.function, *values.values(), *shared.values())
     autocast_to, hidden = state.facts.autocast, frame.hides_names
     return view(given_values, state.heap, state.facts, *values, autocast_to, hidden, *shared)
 
 
 def _answered(
-    frame: Frame,
-    function: Function,
-    values: Mapping[str, Value],
-    shared: Mapping[str, Value],
-    matcher: Matcher | None,
-    seen: View,
-    question: _Question,
-    allowed: int,
+    frame: Frame, call: _Call, seen: View, question: _Question, allowed: int
 ) -> CallSummary | None:
     """Return what a call gives that sees this, and remember it; None where it takes too long."""
     memory, apart = frame.program.memory, question.apart
     limited = (question, allowed, frame.depth)
     again, telling = None, None
     if memory.stays:
-        again = _asked_again(frame, function, values, shared, matcher, seen, allowed, apart)
+        again = _asked_again(frame, call, seen, allowed, apart)
     elif memory.tells:
-        telling = _telling(frame, function, values, shared, matcher, allowed, apart)
+        telling = _telling(frame, call, allowed, apart)
         recalled = None if telling is None else telling.recalled(frame.program, seen)
         if recalled is not None:
             is_limited, found = recalled.is_limited, recalled.found
@@ -164,8 +170,8 @@ def _answered(
     with memory.answering(
         question, limited=limited, again=again, alike=_are_alike, telling=telling
     ) as keep:
-        inner = Budget(allowed, depth=_depth(function)).followed(apart)
-        outcome = _run(frame, function, values, shared, matcher, inner, seen)
+        inner = Budget(allowed, depth=_depth(call.function)).followed(apart)
+        outcome = _run(frame, call, inner, seen)
         if outcome is None:
             memory.limited()
             keep(_GIVEN_UP)
@@ -247,19 +253,11 @@ _TOO_LONG: Final = "given up"
 """Written down for a call that takes more steps than it may."""
 
 
-def _telling(
-    frame: Frame,
-    function: Function,
-    values: Mapping[str, Value],
-    shared: Mapping[str, Value],
-    matcher: Matcher | None,
-    allowed: int,
-    apart: bool,
-) -> _Telling | None:
+def _telling(frame: Frame, call: _Call, allowed: int, apart: bool) -> _Telling | None:
     """Return what tells other processes of a call; None where they can't be told."""
-    writer = Writer()
+    writer, matcher = Writer(), call.matcher
     try:
-        called = [writer.value(one) for one in (function, {**values}, {**shared})]
+        called = [writer.value(one) for one in (call.function, {**call.values}, {**call.shared})]
         names = None if matcher is None else writer.value(({**matcher.names}, {**matcher.runs}))
         heap = writer.heap(frame.state.heap)  # of what was met before
         facts = writer.facts(frame.state.facts)
@@ -298,10 +296,10 @@ def _ask(program: Program, parts: list[Written]) -> None:
     caller = Frame(function.module, state, quiet=True, depth=depth, budget=Budget(active=nodes))
     apart, caller.by_default, caller.hides_names = map(bool, flags)
     matcher = None if bound is None else Matcher(Facts(), names=bound[0], runs=bound[1])
-    seen = _seen(caller, function, values, shared)
+    call = _Call(function, values, shared, matcher)
+    seen = _seen(caller, call)
     if seen is not None:
-        question = _question(caller, seen, apart)
-        _answered(caller, function, values, shared, matcher, seen, question, allowed)
+        _answered(caller, call, seen, _question(caller, seen, apart), allowed)
 
 
 def _files(frame: Frame, function: Function) -> dict[str, Value]:
@@ -489,39 +487,33 @@ def _given(outcome: CallSummary, seen: View) -> Hashable:
 
 
 def _asked_again(
-    frame: Frame,
-    function: Function,
-    given_values: Mapping[str, Value],
-    shared: Mapping[str, Value],
-    given_matcher: Matcher | None,
-    seen: View,
-    allowed: int,
-    apart: bool,
+    frame: Frame, call: _Call, seen: View, allowed: int, apart: bool
 ) -> Callable[[], object]:
     """Return what makes a call once more as it was seen, without its caller.
 
     That gives `MISSING` where not every such call would give what it does.
     """
-    values, depth, active = dict(given_values), frame.depth, [*frame.budget.active]
+    function, depth, active = call.function, frame.depth, [*frame.budget.active]
     by_default, hides_names = frame.by_default, frame.hides_names
     heap = {ref: frame.state.content(ref) for ref in seen.refs}
     facts = frame.state.facts.copy()
     names = [symbol.name for symbol in seen.unknowns]
-    matcher = None
-    if given_matcher is not None:
-        matcher = Matcher(Facts(), names={**given_matcher.names}, runs={**given_matcher.runs})
+    matcher = call.matcher
+    if matcher is not None:
+        matcher = Matcher(Facts(), names={**matcher.names}, runs={**matcher.runs})
+    call = _Call(function, dict(call.values), call.shared, matcher)
 
     def again() -> object:
         state, budget = State({}, {}, dict(heap), facts.copy()), Budget(active=[*active])
         caller = Frame(function.module, state, quiet=True, depth=depth, budget=budget)
         caller.by_default, caller.hides_names = by_default, hides_names
         names_now = [symbol.name for symbol in seen.unknowns]
-        _call(seen.unknowns, names)
+        _rename(seen.unknowns, names)
         try:
             inner = Budget(allowed, depth=_depth(function)).followed(apart)
-            outcome = _run(caller, function, values, shared, matcher, inner, seen)
+            outcome = _run(caller, call, inner, seen)
         finally:
-            _call(seen.unknowns, names_now)
+            _rename(seen.unknowns, names_now)
         if outcome is None:
             caller.program.memory.limited()
             return _GIVEN_UP
@@ -530,7 +522,7 @@ def _asked_again(
     return again
 
 
-def _call(unknowns: Sequence[Sym], names: Sequence[str]) -> None:
+def _rename(unknowns: Sequence[Sym], names: Sequence[str]) -> None:
     """Have unknowns be called what they were, or are, elsewhere."""
     for symbol, name in zip(unknowns, names, strict=True):
         symbol.name = name
@@ -546,25 +538,17 @@ def _rounded(steps: int) -> int:
     return -(-steps // unit) * unit
 
 
-def _run(
-    frame: Frame,
-    function: Function,
-    values: Mapping[str, Value],
-    shared: Mapping[str, Value],
-    matcher: Matcher | None,
-    budget: Budget,
-    seen: View | None = None,
-) -> CallSummary | None:
-    """Run a body on values, with what was seen of the heap; None where it takes too many steps."""
-    outer = frame.state
+def _run(frame: Frame, call: _Call, budget: Budget, seen: View | None = None) -> CallSummary | None:
+    """Make a call, with what was seen of the heap; None where it takes too many steps."""
+    function, matcher, outer = call.function, call.matcher, frame.state
     heap = dict(outer.heap) if seen is None else {r: outer.content(r) for r in seen.refs}
     before, allowed, asked = outer.facts.copy(), budget.left, Facts.times_asked
     before.doubted = frozenset()  # what the caller doubts isn't among what a call is told by
-    start = State(dict(values), {}, dict(heap), before.copy())
+    start = State(dict(call.values), {}, dict(heap), before.copy())
     inner = Frame(
         function.module, start, function=function, faults=[], depth=frame.depth + 1, budget=budget
     )
-    inner.neighbours, inner.globals = frame.neighbours, shared
+    inner.neighbours, inner.globals = frame.neighbours, call.shared
     inner.by_default = frame.by_default
     inner.hides_names = frame.hides_names or declaration(function).shaped
     inner.state.facts.autocast = autocast.decorated(function, before)
