@@ -203,13 +203,13 @@ class Engine(Generic[F]):
 
     def _stale(self, record: ModuleRecord, changed: Collection[str]) -> set[int] | None:
         """Return which of the readings of a record aren't what they were; None for all."""
-        grounds = record.grounds
-        if grounds is None:
+        readings = record.readings
+        if readings is None:
             return None
         return {
             at
-            for at, (module, key) in enumerate(grounds.readings)
-            if module in changed and self._digest(module, key) != grounds.digests[at]
+            for at, (module, key) in enumerate(readings.keys)
+            if module in changed and self._digest(module, key) != readings.digests[at]
         }
 
     def _digest(self, module: str, key: str) -> str:

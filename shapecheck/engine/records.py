@@ -107,6 +107,14 @@ class PartRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Readings:
+    """Pieces of source that were read, and a digest of what stood in each."""
+
+    keys: tuple[Key, ...] = ()
+    digests: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Grounds:
     """What the parts of a module rest on: pieces of source that were read, and what stood there.
 
@@ -138,7 +146,16 @@ class ModuleRecord:
     counted.
     """
 
-    __slots__ = ("_grounds", "_text", "_zipped", "covered", "module", "said", "versions")
+    __slots__ = (
+        "_grounds",
+        "_readings",
+        "_text",
+        "_zipped",
+        "covered",
+        "module",
+        "said",
+        "versions",
+    )
 
     def __init__(
         self,
@@ -153,6 +170,7 @@ class ModuleRecord:
         self.module, self.versions, self.said = module, versions, said
         self.covered = covered
         self._grounds, self._text, self._zipped = grounds, text, zipped
+        self._readings: Readings | None = None
 
     @property
     def grounds(self) -> Grounds | None:
@@ -165,13 +183,28 @@ class ModuleRecord:
         return self._grounds
 
     @property
+    def readings(self) -> Readings | None:
+        """What was read for all its parts; None as `grounds` is.
+
+        It is a small part of what was kept, and all that who wants to know if that holds asks for.
+        """
+        if self._grounds is not None:
+            return Readings(self._grounds.readings, self._grounds.digests)
+        if self._readings is None and (self._text or self._zipped) is not None:
+            try:
+                self._readings = _readings_from_text(self.text.partition("\n")[0])
+            except ValueError:
+                self._text = self._zipped = None
+        return self._readings
+
+    @property
     def has_parts(self) -> bool:
         """Whether it was checked, part by part."""
         return bool(self.grounds and self.grounds.parts)
 
     def has_read(self, keys: Collection[Key]) -> bool:
         """Whether all of these are among what it rests on."""
-        return not keys or (self.grounds is not None and {*keys} <= {*self.grounds.readings})
+        return not keys or (self.readings is not None and {*keys} <= {*self.readings.keys})
 
     @property
     def text(self) -> str:
@@ -282,12 +315,25 @@ def _grounds_to_text(grounds: Grounds) -> str:
         ]
         for one in grounds.parts
     ]
-    return json.dumps([readings, questions, parts])
+    return f"{json.dumps(readings)}\n{json.dumps([questions, parts])}"
+
+
+def _readings_from_text(text: str) -> Readings:
+    def read() -> Readings:
+        found = [(str(name), str(key), str(what)) for name, key, what in json.loads(text)]
+        keys = tuple((name, key) for name, key, _ in found)
+        return Readings(keys, tuple(what for _, _, what in found))
+
+    return _checked(read)
 
 
 def _grounds_from_text(text: str) -> Grounds:
+    first, _, rest = text.partition("\n")
+    readings = _readings_from_text(first)
+    keys = readings.keys
+
     def read() -> Grounds:
-        readings, questions, parts = json.loads(text)
+        questions, parts = json.loads(rest)
         found = tuple(
             PartRecord(
                 str(key),
@@ -304,7 +350,6 @@ def _grounds_from_text(text: str) -> Grounds:
             )
             for key, line, spelled, on, own, told, what, covered, steps, is_brief, is_close in parts
         )
-        keys = tuple((str(name), str(key)) for name, key, _ in readings)
         asked: list[Asked] = []
         depths: list[int] = []
         for question, answer, took, reads, inner, *flags in questions:
@@ -322,8 +367,7 @@ def _grounds_from_text(text: str) -> Grounds:
             raise ValueError("a part rests on what isn't there")
         if any(at >= len(asked) for part in found for at in part.asked):
             raise ValueError("a part asks what isn't there")
-        digests = tuple(str(what) for _, _, what in readings)
-        return Grounds(keys, digests, tuple(asked), found)
+        return Grounds(keys, readings.digests, tuple(asked), found)
 
     return _checked(read)
 

@@ -15,7 +15,7 @@ from shapecheck.project.relevance import is_library
 
 def _has_looked(record: ModuleRecord) -> bool:
     """Whether it was asked if what a module imports has to do with tensors."""
-    readings = () if record.grounds is None else record.grounds.readings
+    readings = () if record.readings is None else record.readings.keys
     return any(key == TEXT and name != record.module for name, key in readings)
 
 

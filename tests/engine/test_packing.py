@@ -51,7 +51,7 @@ WHOLE = json.dumps({"layers": "text"})
 SAID = '[[1, 0, 1, 4, "wrong", "error", "shape", null]]'
 COVERED = '[2, 1, 0, [["data", "x.nonzero()", 1]], ["function", "f"]]'
 PART = '["f", 1, "", [0], [], [], null, [2, 1, 0, [], ["open", "x"]], 7, false, true]'
-PARTS = f'[[["layers", "body f", "x"]], [], [{PART}]]'
+PARTS = f'[["layers", "body f", "x"]]\n[[], [{PART}]]'
 DEEP = "[" * 100_000 + "]" * 100_000
 
 
@@ -222,9 +222,10 @@ def _lie(team: Team, at: int, lie: Callable[[Any], None]) -> None:
     team.analysed("one")
     for path in objects(team):
         texts = _texts(path.read_bytes())
-        value = json.loads(texts[at])
+        first, *others = texts[at].split("\n")
+        value = json.loads(first)
         lie(value)
-        texts[at] = json.dumps(value)
+        texts[at] = "\n".join([json.dumps(value), *others])
         path.write_bytes(_forged(texts))
 
 
@@ -238,13 +239,13 @@ def _of_a_line_that_is_none(said: Any) -> None:
         one[0] = 10_000
 
 
-def _nonsense(parts: Any) -> None:
-    for reading in parts[0]:
+def _nonsense(readings: Any) -> None:
+    for reading in readings:
         reading[1] = "nonsense f"
 
 
-def _empty(parts: Any) -> None:
-    for reading in parts[0]:
+def _empty(readings: Any) -> None:
+    for reading in readings:
         reading[1] = ""
 
 

@@ -14,7 +14,7 @@ from shapecheck.analysis import CAUSES, Asked, Cause, Coverage, Diagnostic, Find
 from shapecheck.blame import Blame
 from shapecheck.engine import ModuleRecord, digest
 from shapecheck.engine.packing import packed, unpacked
-from shapecheck.engine.records import Grounds, PartRecord, content_of, numbers, unzipped
+from shapecheck.engine.records import Grounds, PartRecord, Readings, content_of, numbers, unzipped
 
 BEYOND = 1_000_000
 """The last line that there may be."""
@@ -146,7 +146,7 @@ def test_how_it_is_written() -> None:
         ["call f", "6", [], [0], [0], False, True],
     ]
     readings = [["one", "body f", "d"], ["two", "head g", "e"]]
-    assert json.loads(RECORD.text) == [readings, asked, [part]]
+    assert [*map(json.loads, RECORD.text.split("\n"))] == [readings, [asked, [part]]]
     assert unzipped(RECORD.zipped) == RECORD.text
     assert json.loads(RECORD.said_text) == SAID
     assert json.loads(RECORD.covered_text) == [1, 0, 0, [], None]
@@ -177,14 +177,14 @@ def test_a_record_of_nothing() -> None:
     """Its grounds are empty, or can't be read."""
     empty = ModuleRecord("one", {}, ())
     assert (empty.grounds, empty.has_parts, empty.covered_text) == (None, False, "null")
-    assert (empty.text, empty.said_text) == ("[[], [], []]", "[]")
+    assert (empty.text, empty.said_text) == ("[]\n[[], []]", "[]")
     unreadable = ModuleRecord("one", {}, (), text="[1]")
     assert unreadable.text == "[1]"
     assert unreadable.grounds is None
-    assert unreadable.text == "[[], [], []]"
+    assert unreadable.text == "[]\n[[], []]"
     unreadable = ModuleRecord("one", {}, (), zipped=b"no zip")
     assert unreadable.grounds is None
-    assert unreadable.text == "[[], [], []]"
+    assert unreadable.text == "[]\n[[], []]"
     assert not ModuleRecord("one", {}, (), Grounds((("a", "b"),), ("c",))).has_parts
 
 
@@ -240,5 +240,15 @@ SHORT: list[tuple[str, Any, bool]] = [
     ("parts", "is_read"), [one[1:] for one in SHORT], ids=[one[0] for one in SHORT]
 )
 def test_what_may_rest_on_what(parts: Any, is_read: bool) -> None:
-    record = ModuleRecord("one", {}, (), text=json.dumps(parts))
+    readings, *others = parts
+    record = ModuleRecord("one", {}, (), text=f"{json.dumps(readings)}\n{json.dumps(others)}")
     assert (record.grounds is not None) is is_read
+
+
+def test_what_was_read_is_read_without_the_rest() -> None:
+    found = unpacked("one", packed(RECORD)).readings
+    assert found == RECORD.readings == Readings((("one", "body f"), ("two", "head g")), ("d", "e"))
+    assert ModuleRecord("one", {}, (), text='[["one", "k", "d"]]\n[').readings is not None
+    for unreadable in ('[["one", "k"]]\n[[], []]', "", "1"):
+        assert ModuleRecord("one", {}, (), text=unreadable).readings is None
+    assert ModuleRecord("one", {}, (), zipped=b"no zip").readings is None
