@@ -46,8 +46,8 @@ class Plan:
     """Everything about one decorated function.
 
     `own` are names that belong to the instance, `dims` those that are `Dim` objects, `enclosing`
-    what `{...}` mentions of where it stands. `entries`
-    remembers, by the arguments' shapes and names, what a call's names are (see `boundary.frames`).
+    what `{...}` mentions of where it stands. `entries` remembers, by the arguments' shapes and
+    names, what a call's names are (see `boundary.frames`).
     `variables`: its annotated local variables are checked. `namesakes` are the parameters without
     a shape that are called like a dimension, and their places; `merged` are the ordered composites
     in the annotations. `code` is that of the function as it is written, `numbers` says whether it

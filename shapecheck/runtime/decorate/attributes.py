@@ -77,6 +77,10 @@ def __setattr__(self, name, value):
 """Has no closure: of an object that is made while it traces, dynamo looks at all that is in one."""
 
 
+_ASSIGNED: Final = "__shapecheck_assigned__"
+"""What is assigned, among the arguments of a check: no field is called so."""
+
+
 class _Fields:
     """The annotated fields of a class; `checks` is None until all their names exist."""
 
@@ -123,12 +127,12 @@ class _Fields:
         mentions = dict.fromkeys(names_in_braces(annotation[name]))
         others = [one for one in mentions if one in self.fields]
         space: dict[str, Any] = {}
-        exec(f"def {name}({', '.join(('self', 'value', *others))}): pass", space)
+        exec(f"def {name}({', '.join(('self', _ASSIGNED, *others))}): pass", space)
         made = types.FunctionType(space[name].__code__, dict(scope), name)
         kind = Parameter.POSITIONAL_ONLY
         params = (
             Param("self", kind, None),
-            Param("value", kind, hint),
+            Param(_ASSIGNED, kind, hint),
             *(Param(one, kind, None) for one in others),
         )
         label = f"{self.cls.__qualname__}.{name}"

@@ -131,11 +131,13 @@ def test_expressions_over_other_fields(slots: bool) -> None:
         width: int
         classes: int = 10
         scaled: Float[Tensor, "{scale}"] | None = None
+        value: int = 5
+        last: Float[Tensor, "{value}"] | None = None
 
     head = Head(torch.ones(8, 20), torch.ones(16), 3, 8, 20, torch.ones(3))
     head.weight = torch.ones(8, 20)
     head.scaled = torch.ones(4)  # of the argument nothing is left
-    for name, size in {"weight": (20, 8), "wide": (8,)}.items():
+    for name, size in {"weight": (20, 8), "wide": (8,), "last": (4,)}.items():
         with pytest.raises(ShapeError, match=f'attribute "{name}" of .* axis 0 is {size[0]}'):
             setattr(head, name, torch.ones(size))
     with pytest.raises(ShapeError, match='argument "weight" of "Head" is'):
