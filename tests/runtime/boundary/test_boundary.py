@@ -297,8 +297,15 @@ def test_expressions_that_have_no_value() -> None:
 
     with pytest.raises(ShapeAnnotationError, match='mentions "COUNT", which is no argument'):
         Heads().function(zeros(2, 4))
+
+    @shapecheck
+    class Others:
+        COUNT = 4
+
+        def function(self, x: Float[Tensor, "b {COUNT}"]) -> None: ...
+
     with pytest.raises(ShapeAnnotationError, match='mentions "COUNT", which is no argument'):
-        shapecheck(type("Heads", (Heads,), {"other": vars(Heads)["function"].__wrapped__}))
+        Others().function(zeros(2, 4))
 
 
 # Other annotations ------------------------------------------------------------------------------
