@@ -43,7 +43,7 @@ from shapecheck.dims.composites import (
     symbols,
     unknown,
 )
-from shapecheck.dims.division import divide, exact_quotient, floordiv
+from shapecheck.dims.division import divide, exact_quotient, floordiv, indivisible
 from shapecheck.dims.equality import compare, compare_gap
 from shapecheck.dims.functions import (
     as_exact,
@@ -98,6 +98,7 @@ __all__ = [
     "floordiv",
     "forget",
     "in_order",
+    "indivisible",
     "is_name",
     "joined",
     "measured",

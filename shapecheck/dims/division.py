@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 from math import gcd, lcm
+from typing import Final
 
 from shapecheck.dims.algebra import (
     ONE,
@@ -20,6 +21,7 @@ from shapecheck.dims.algebra import (
     terms_of,
     times,
 )
+from shapecheck.dims.symbols import Sym
 
 
 @keeping(1 << 14)
@@ -177,10 +179,47 @@ def _divide_by_term(num: Size, den: Size) -> IntSize | None:
     return canonical(quotient)
 
 
+def never_zero(gap: Size) -> bool:
+    """Whether no integers make a difference zero, as with `2*a+4*b-7`."""
+    constant = Fraction(gap.terms.get(ONE, 0))
+    if not constant or any(exponent < 0 for m in gap.terms for _, exponent in m):
+        return False
+    scale = lcm(*(c.denominator for c in gap.terms.values()))
+    shared = gcd(*(int(c * scale) for m, c in gap.terms.items() if m))
+    return shared != 0 and int(constant * scale) % shared != 0
+
+
+_QUOTIENT: Final = Size.of(Sym.fresh("quotient"))
+
+
+def indivisible(num: IntSize, den: IntSize) -> bool:
+    """Whether no sizes make `den` a divisor of `num`, as with 7 and 2, or `2*n+1` and `4*k`.
+
+    False for a divisor of 0, which is for others to refuse.
+    """
+    if isinstance(den, int) and den == 0:
+        return False
+    if isinstance(num, int) and isinstance(den, int):
+        return num % den != 0
+    gap = num - den * _QUOTIENT
+    return isinstance(gap, Size) and never_zero(gap)
+
+
 def exact_quotient(num: IntSize, den: IntSize) -> IntSize | None:
     """Return `num / den` under the promise that it is an integer, as `c * h**-1` if need be.
 
     None where the divisor is a sum and doesn't divide as a polynomial, or the promise can't hold.
+    """
+    found = divide(num, den)
+    if found is not None or indivisible(num, den):
+        return found
+    return promised_quotient(num, den)
+
+
+def promised_quotient(num: IntSize, den: IntSize) -> IntSize | None:
+    """Return `exact_quotient`, that of `2*n+1` and 2 included, in a case that can't be.
+
+    None for numbers of which one doesn't divide the other.
     """
     if isinstance(den, int) and den == 0:
         return None

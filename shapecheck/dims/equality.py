@@ -21,7 +21,7 @@ from shapecheck.dims.algebra import (
     terms_of,
 )
 from shapecheck.dims.composites import is_name, symbols
-from shapecheck.dims.division import exact_quotient, floordiv
+from shapecheck.dims.division import exact_quotient, floordiv, never_zero
 from shapecheck.dims.functions import substitute
 from shapecheck.dims.origins import NamedAlike, StandIn
 from shapecheck.dims.solving import (
@@ -31,7 +31,6 @@ from shapecheck.dims.solving import (
     Relation,
     Verdict,
     judge,
-    never_zero,
     reduced_gap,
     solve,
 )
@@ -284,7 +283,7 @@ def _agreed(
             for floor, residue in equal[0].residues:
                 if all((floor, residue) in case.residues for case in equal):
                     exact = exact_quotient(floor.num - residue, floor.den)
-                    assert exact is not None  # the divisor is a number, the numerator none
+                    assert exact is not None  # some sizes have this residue
                     return floor, exact
         return _bound_that_holds(gap)
     if not equal and len(set(open_)) == 1 and open_[0] is not None:

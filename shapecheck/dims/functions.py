@@ -27,7 +27,7 @@ from shapecheck.dims.algebra import (
     times,
 )
 from shapecheck.dims.composites import Composite, DimExpr, size_of
-from shapecheck.dims.division import divide, exact_quotient, floordiv
+from shapecheck.dims.division import divide, exact_quotient, floordiv, promised_quotient
 from shapecheck.dims.origins import EqualPart
 from shapecheck.dims.symbols import Sym, in_order
 
@@ -128,7 +128,7 @@ def substitute(size: IntSize, values: Mapping[Atom, IntSize]) -> IntSize:
     den = _substitute_polynomial(below, values)
     if den == 0:
         return size
-    exact = exact_quotient(num, den)
+    exact = promised_quotient(num, den)
     return floordiv(num, den) if exact is None else exact
 
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from fractions import Fraction
 from itertools import permutations
-from math import gcd, isqrt, lcm
+from math import isqrt, lcm
 from typing import Final
 
 from shapecheck.dims.algebra import (
@@ -23,7 +22,7 @@ from shapecheck.dims.algebra import (
     symbols_in,
     times,
 )
-from shapecheck.dims.division import exact_quotient
+from shapecheck.dims.division import exact_quotient, never_zero
 from shapecheck.dims.functions import fraction, substitute
 from shapecheck.dims.origins import EqualPart, OfInstance, StandIn
 from shapecheck.dims.symbols import Kind, Sym, Untold, in_order
@@ -197,16 +196,6 @@ def _common_factor(gap: Size) -> Monomial:
             if exponent < 0:
                 least[atom] = min(least.get(atom, 0), exponent)
     return frozenset({**(shared or {}), **least}.items())
-
-
-def never_zero(gap: Size) -> bool:
-    """Whether no integers make a difference zero, as with `2*a+4*b-7`."""
-    constant = Fraction(gap.terms.get(ONE, 0))
-    if not constant or any(exponent < 0 for m in gap.terms for _, exponent in m):
-        return False
-    scale = lcm(*(c.denominator for c in gap.terms.values()))
-    shared = gcd(*(int(c * scale) for m, c in gap.terms.items() if m))
-    return shared != 0 and int(constant * scale) % shared != 0
 
 
 def _of_names(gap: Size, names: frozenset[Sym]) -> Verdict:

@@ -148,7 +148,7 @@ def _ceil(
 def divisible(a: DimExpr, b: Value, what: str, headline: str) -> None:
     """Refuse a number of channels that a number of groups doesn't divide."""
     whole, part = size_of(a), size(b)
-    if isinstance(whole, int) and isinstance(part, int) and part > 0 and whole % part:
+    if dims.indivisible(whole, part):
         raise mismatch(f"{whole} {what} aren't divisible by {part} groups", headline)
 
 

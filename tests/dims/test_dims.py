@@ -33,6 +33,7 @@ from shapecheck.dims import (
     exact_quotient,
     extreme,
     floordiv,
+    indivisible,
     merge,
     name,
     own,
@@ -338,6 +339,34 @@ def test_a_promise_that_no_integer_keeps_is_refused() -> None:
     assert exact_quotient(h, a + b) is None
     assert divide(h, 2) is None
     assert divide(7, h) is None
+
+
+def test_what_no_sizes_divide() -> None:
+    """An odd number of elements has no half, whatever its parts are."""
+    assert [num for num in (7, 2 * n + 1, 6 * a * b - 1, 4 * n + 2) if indivisible(num, 4)] == [
+        *(7, 2 * n + 1, 6 * a * b - 1, 4 * n + 2)
+    ]
+    assert indivisible(2 * n + 1, 4 * h)
+    assert indivisible(2 * n + 1, 2 * h + 2)
+    for num in (8, n, 2 * n, 2 * n + a, a * (2 * n + 1), 3 * n + 1, (2 * n + 1) // 3, a // h + 1):
+        assert not indivisible(num, 4)
+    assert not indivisible(2 * n + 1, h)
+    assert not indivisible(7, 0)
+    assert exact_quotient(2 * n + 1, 4) is None
+
+
+@given(expressions("ab", 5), expressions("ab", 3), st.integers(2, 6), st.integers(1, 5))
+@settings(max_examples=100, deadline=None)
+def test_what_cannot_be_divided_is_divided_by_no_sizes(
+    left: Expression, right: Expression, times: int, rest: int
+) -> None:
+    x, y = times * symbolic(left, "ab") + rest, times * symbolic(right, "ab")
+    assume(not isinstance(y, int) or y > 0)
+    assert indivisible(x, y) or rest % times == 0
+    if indivisible(x, y):
+        for env in ({"a": first, "b": second} for first in range(1, 6) for second in range(1, 6)):
+            divisor = put_in(y, env)
+            assert divisor == 0 or put_in(x, env) % divisor
 
 
 # Comparing --------------------------------------------------------------------------------------

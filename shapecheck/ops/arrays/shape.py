@@ -266,7 +266,7 @@ def array_split(
     if call.extra and is_int(places) and position is not None and places > 0:
         item = shape.dims[position]
         whole = None if isinstance(item, Run) else call.facts.dim(item)
-        if isinstance(whole, int) and whole % places:
+        if whole is not None and dims.indivisible(size_of(whole), places):
             raise mismatch(
                 f"{whole} isn't divisible by {places}",
                 f"can't split axis {written(axis)} of {shape} into {places} equal pieces",

@@ -104,7 +104,7 @@ def _groups(call: Call, fronts: list[tuple[Item, ...]], headline: str) -> None:
     """Refuse keys or values whose heads can't be shared out among those of the queries."""
     heads = [size_of(call.facts.dim(front[-1])) for front in fronts]  # type: ignore[arg-type]
     for name, count in zip(("key", "value"), heads[1:], strict=True):
-        if isinstance(heads[0], int) and isinstance(count, int) and count and heads[0] % count:
+        if dims.indivisible(heads[0], count):
             raise mismatch(
                 f'the {count} heads of "{name}" (axis -3) don\'t divide the {heads[0]} of "query"',
                 headline,
@@ -263,7 +263,7 @@ def _fits_module(
 ) -> None:
     """Refuse queries, keys and values that aren't such as a module was made for."""
     width, heads = size(self.get("embed_dim")), size(self.get("num_heads"))
-    if isinstance(width, int) and isinstance(heads, int) and heads > 0 and width % heads:
+    if dims.indivisible(width, heads):
         raise mismatch(f"embed_dim {width} isn't divisible by {heads} heads", headline)
     names = ("query", "key", "value")
     for name, shape in zip(names, shapes, strict=True):

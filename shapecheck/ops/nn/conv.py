@@ -315,12 +315,12 @@ def fold(
     block = dims.product(kernel)
     if found.channels is None or loose(block):
         return Tensor(Shape((*found.lead, dims.unknown(), *target)), tensor.dtype)
-    channels = dims.exact_quotient(size_of(call.facts.dim(found.channels)), block)
-    if channels is None or (isinstance(channels, int) and channels * block != found.channels):
-        if isinstance(found.channels, int) and isinstance(block, int):
-            raise mismatch(
-                f"axis {found.axis(-1)} is {found.channels}, and the window has {block} elements",
-                headline,
-            )
+    whole = size_of(call.facts.dim(found.channels))
+    if dims.indivisible(whole, block):
+        raise mismatch(
+            f"axis {found.axis(-1)} is {whole}, and the window has {block} elements", headline
+        )
+    channels = dims.exact_quotient(whole, block)
+    if channels is None:
         channels = dims.unknown()
     return Tensor(Shape((*found.lead, channels, *target)), tensor.dtype)

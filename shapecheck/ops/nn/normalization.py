@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, size_of
 from shapecheck.ops.agree import counted, fits_axis, float_of, size, trailing
 from shapecheck.ops.call import Call, Unknown, Value, as_tensor, rule
@@ -86,7 +87,7 @@ def group_norm(
     if channels is not None and not call.unify(found, wanted := size(channels)):
         raise unexpected(1, found, wanted, "num_channels", headline)
     whole, groups = size_of(call.facts.dim(found)), size(num_groups)
-    if isinstance(whole, int) and isinstance(groups, int) and groups > 0 and whole % groups:
+    if dims.indivisible(whole, groups):
         raise mismatch(f"{whole} channels (axis 1) aren't divisible by {groups}", headline)
     for name in ("weight", "bias"):
         _features(call, rest.get(name), name, found, headline)

@@ -163,11 +163,9 @@ def _divided(call: Call, dim: DimExpr, by: IntSize, axis: int, headline: str) ->
     found = dims.divide(whole, by)
     if found is None:
         found = dims.exact_quotient(resolved, by)
-    if found is None or (isinstance(found, int) and found * by != resolved):
-        if isinstance(resolved, int) and isinstance(by, int):
-            raise mismatch(f"axis {axis} is {resolved}, which {by} doesn't divide", headline)
-        return dims.floordiv(whole, by)
-    return found
+    if dims.indivisible(resolved, by):
+        raise mismatch(f"axis {axis} is {resolved}, which {by} doesn't divide", headline)
+    return dims.floordiv(whole, by) if found is None else found
 
 
 @rule("channel_shuffle")

@@ -228,7 +228,7 @@ class Binding:
         whole = size_of(resolved)
         if known == 0:
             return dims.unknown()
-        if isinstance(whole, int) and isinstance(known, int) and whole % known:
+        if dims.indivisible(whole, known):
             self.fail(f"axis {index} is {whole}, which {known} doesn't divide, in {text}")
         unlearned = dims.divide(size_of(dim), plain)
         found = dims.exact_quotient(whole, known) if unlearned is None else unlearned

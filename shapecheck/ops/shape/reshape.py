@@ -144,7 +144,7 @@ def _as_dtype(call: Call, tensor: Tensor, dtype: DType) -> Tensor:
     changed: IntSize = dims.unknown()
     if before is not None and after is not None:
         changed = dims.floordiv(size_of(last) * before, after)
-        if isinstance(last, int) and last * before % after:
+        if dims.indivisible(size_of(last) * before, after):
             raise mismatch(
                 f"{last} elements of {before} bytes (axis -1) don't make elements of {after} bytes",
                 f"can't view {shape} as {dtypes.describe(dtype.dtypes)}",
@@ -311,7 +311,7 @@ def _infer(call: Call, total: IntSize, rest: IntSize, problem: Mismatch) -> IntS
     if facts.same(rest, 0):
         raise mismatch("a size of 0 leaves the -1 open", problem.problem.headline)
     left, right = _cancel(total, rest)
-    if isinstance(left, int) and isinstance(right, int) and left % right:
+    if dims.indivisible(left, right):
         raise problem
     if left == 1 and isinstance(right, Size):
         if not call.unify(right, 1):

@@ -188,7 +188,7 @@ def axis_split(call: Call, input: Value, indices_or_sections: Value, **rest: Val
     item = shape.at(axis)
     if isinstance(places, int) and not isinstance(places, bool) and item is not None and places > 0:
         whole = call.facts.dim(item)
-        if isinstance(whole, int) and whole % places:
+        if dims.indivisible(size_of(whole), places):
             raise mismatch(
                 f"{whole} isn't divisible by {places}",
                 f"can't split axis {axis} of {shape} into {places} equal pieces",
