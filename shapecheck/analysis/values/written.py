@@ -7,6 +7,7 @@ are written alike, whatever else a process has met. What can't be told so isn't 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
@@ -60,9 +61,14 @@ class Unwritable(Exception):
 
 
 def _origins(above: type[Origin]) -> Iterable[type]:
+    """Yield those below a class that are in their modules.
+
+    A dataclass with slots is made of another class, which Python may not have collected yet.
+    """
     for one in above.__subclasses__():
-        yield one
-        yield from _origins(one)
+        if getattr(sys.modules[one.__module__], one.__name__, None) is one:
+            yield one
+            yield from _origins(one)
 
 
 _BY_FIELDS: Final[dict[str, Callable[..., Any]]] = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -139,6 +141,23 @@ def test_what_is_written_is_read(make: Callable[[], object]) -> None:
     first = written(make())
     assert written(Reader(PROGRAM).value(first)) == first
     assert written(make()) == first
+
+
+def test_origins_are_written_before_anything_is_collected() -> None:
+    """What dataclasses with slots are made of is still there then, and isn't what they are."""
+    code = (
+        "import gc, sys; gc.disable()\n"
+        "from shapecheck.analysis.values.written import Writer\n"
+        "from shapecheck.dims import Untold\n"
+        "from shapecheck.dims.origins import Default, EqualPart, OfInstance\n"
+        "from shapecheck.dims import HERE, Sym\n"
+        "for one in Untold('x'), Default(HERE, 4), OfInstance('self'), EqualPart(Sym('d'), 2):\n"
+        "    print(Writer().value(one)[0])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [
+        *("symbols.Untold", "origins.Default", "origins.OfInstance", "origins.EqualPart")
+    ]
 
 
 def test_what_has_no_unknowns_is_the_same() -> None:
