@@ -138,6 +138,32 @@ def test_no_frozen_dataclass_has_fields_from_another_one() -> None:
     assert not [place for name, place in frozen.items() if bases[name] & fields], RULES
 
 
+def test_what_dataclasses_derive_from_leaves_to_them_what_is_equal() -> None:
+    """Compiled, `==` of two that are declared to be of a plain class is `is`."""
+    classes: dict[tuple[str, str], ast.ClassDef] = {}
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                classes[path, node.name] = node
+    plain, waiting = set[tuple[str, str]](), list[tuple[str, str]]()
+    for place, node in classes.items():
+        marks = "".join(map(ast.unparse, node.decorator_list))
+        defined = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+        if "dataclass" in marks or "__eq__" in defined:
+            waiting.append(place)
+        elif "allow_interpreted_subclasses=True" not in marks:
+            plain.add(place)
+    above = set[tuple[str, str]]()
+    while waiting:
+        path, name = waiting.pop()
+        for base in map(ast.unparse, classes[path, name].bases):
+            here = {(path, base)} & classes.keys()
+            new = (here or {place for place in classes if place[1] == base}) - above
+            above |= new
+            waiting += new
+    assert not plain & above, RULES
+
+
 @only_compiled
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_is_compiled(room: str) -> None:

@@ -26,6 +26,7 @@ class Kind(IntEnum):
     UNKNOWN = 2
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)  # what derives from it says what is equal
 class Origin:
     """Where a symbol comes from, which tells apart symbols that are spelled alike.
 
@@ -484,8 +485,7 @@ class Sym:
         return self._from(self.origin.at(path)) if self.moves else self
 
     def _from(self, origin: Origin) -> Sym:
-        one: object = origin  # compiled, two that are declared to be `Origin` are compared by `is`
-        if one == self.origin:
+        if origin == self.origin:
             return self
         if self.kind is Kind.UNKNOWN and origin.stretches:  # one of several of a tensor
             return Sym.distinct(self.name, self.kind, origin, self.size)

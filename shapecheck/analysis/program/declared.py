@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from mypy_extensions import mypyc_attr
+
 from shapecheck import dtypes, spec
 from shapecheck.analysis.program.model import Class
 from shapecheck.spec.objects import Objects
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)  # what derives from it says what is equal
 class _Kind:
     """What is asked of every kind, as those answer it that hold nothing."""
 

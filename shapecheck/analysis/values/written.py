@@ -65,6 +65,7 @@ def _origins(above: type[Origin]) -> Iterable[type]:
 
     A dataclass with slots is made of another class, which Python may not have collected yet.
     """
+    one: Any
     for one in above.__subclasses__():
         if getattr(sys.modules[one.__module__], one.__name__, None) is one:
             yield one
