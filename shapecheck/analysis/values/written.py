@@ -61,15 +61,15 @@ class Unwritable(Exception):
 
 
 def _origins(above: type[Origin]) -> Iterable[type]:
-    """Yield those below a class that are in their modules.
-
-    A dataclass with slots is made of another class, which Python may not have collected yet.
-    """
-    one: Any
     for one in above.__subclasses__():
-        if getattr(sys.modules[one.__module__], one.__name__, None) is one:
+        if _is_in_its_module(one):
             yield one
             yield from _origins(one)
+
+
+def _is_in_its_module(one: Any) -> bool:
+    """Whether a class isn't what a dataclass with slots was made of, and isn't collected yet."""
+    return getattr(sys.modules[one.__module__], one.__name__, None) is one
 
 
 _BY_FIELDS: Final[dict[str, Callable[..., Any]]] = {
