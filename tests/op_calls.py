@@ -22,6 +22,7 @@ from shapecheck import dims, dtypes
 from shapecheck.dims import Sym
 from shapecheck.ops import UNKNOWN, DType, Repeated
 from shapecheck.ops.call import Fields, Packed
+from shapecheck.ops.patterns.pattern import as_length
 from shapecheck.shapes import Facts, Free, Mismatch, Run, Shape, Tensor
 from shapecheck.signatures import Table
 
@@ -128,7 +129,7 @@ def outcome(source: str, stubs: Table) -> str:
         },
         "T": tensor,
         "_": UNKNOWN,
-        "many": Repeated,
+        "many": lambda element, count: Repeated(element, as_length(count)),
         "some": dims.unknown("some"),
         "mine": dims.own("mine"),
         "new": Tensor(parse("b t").shape, inserted=True),

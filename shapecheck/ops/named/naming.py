@@ -42,7 +42,7 @@ def _read(text: str) -> tuple[spec.Entry, ...]:
     return entries
 
 
-def wanted(given: Value) -> list[Wanted] | None:
+def wanted(given: Value | Wanted) -> list[Wanted] | None:
     """Return the dimensions that an argument lists, None where they aren't known."""
     if isinstance(given, str):
         return list(_read(given))
