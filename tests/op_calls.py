@@ -28,6 +28,7 @@ from shapecheck.signatures import Table
 
 TENSOR = re.compile(r'T\("([^"]*)"')
 TEXT = re.compile(r'(T\()?"([^"]*)"')
+SIZES = re.compile(r"(?<!\w)\(([^()\"\[\]]+,[^()\"\[\]]*)\)")
 AXIS = re.compile(r"\([^)]*\)|\S+")
 KINDS = {"float16", "float32", "float64", "int8", "int32", "int64", "bool", "complex64"}
 NUMBER = re.compile(r"(?<![\w\"./*])(?<![/*+-] )-?\d+(?![\w\".])")
@@ -115,13 +116,12 @@ def told(value: Any) -> str:
     return str(value)
 
 
-def outcome(source: str, stubs: Table) -> str:
-    """Return what is said of a call, and what is learned of its names."""
-    facts = Facts()
+def named(facts: Facts, stubs: Table) -> dict[str, Any]:
+    """Return what the names in a call stand for."""
     free = [Free(Sym.fresh(name)) for name in "ijk"]
     facts.atoms = {dim.bound: 1 for dim in free}  # to no size, before an index binds them
     names = {letter: dims.name(letter) for letter in ascii_lowercase}
-    given = {
+    return {
         **names,
         **{
             name: Dotted(name, facts, stubs)
@@ -131,12 +131,28 @@ def outcome(source: str, stubs: Table) -> str:
         "_": UNKNOWN,
         "many": lambda element, count: Repeated(element, as_length(count)),
         "some": dims.unknown("some"),
+        "rest": Run(Sym.fresh("...")),
         "mine": dims.own("mine"),
         "new": Tensor(parse("b t").shape, inserted=True),
         "Dim": lambda name: NAMED[name].dim,
         **{dim.symbol.name.upper(): dim for dim in free},
         "dtype": lambda name: DType(dtypes.of(name)),
     }
+
+
+def result(source: str, stubs: Table) -> Any:
+    """Return what a call gives, or the `Mismatch` that it raises."""
+    try:
+        return eval(source, named(Facts(), stubs))
+    except Mismatch as error:
+        return error
+
+
+def outcome(source: str, stubs: Table) -> str:
+    """Return what is said of a call, and what is learned of its names."""
+    facts = Facts()
+    given = named(facts, stubs)
+    free = [one for one in given.values() if isinstance(one, Free)]
     try:
         found = told(eval(source, given))
     except Mismatch as error:
@@ -203,6 +219,42 @@ def beside(source: str) -> Iterator[tuple[str, str]]:
             if new != old:
                 about = f"{quote}{new}{quote} for {quote}{old}{quote}"
                 yield about, source[:start] + new + source[stop:]
+
+
+def with_rows(source: str) -> Iterator[str]:
+    """Yield calls with `rest`, which is any number of sizes, for some sizes at an end of several.
+
+    No first-class dimension is among them.
+    """
+    for match in SIZES.finditer(source):
+        items = [one.strip() for one in match[1].split(",") if one.strip()]
+        if re.search(r"\b[IJK]\b", source) or any(re.search("=|None", one) for one in items):
+            continue
+        for count in range(len(items) + 1):
+            for new in (["rest", *items[count:]], [*items[: len(items) - count], "rest"]):
+                yield f"{source[: match.start()]}({', '.join(new)},){source[match.end() :]}"
+
+
+def admits(source: str, instance: str, stubs: Table) -> bool:
+    """Whether what is said of a call may be so where it is another, which is right."""
+    found, known = (result(one, stubs) for one in (source, instance))
+    if isinstance(known, Mismatch):
+        return True
+    if isinstance(found, Tensor) and isinstance(known, Tensor):
+        ranks = found.shape.rank, known.shape.rank
+        return None in ranks or (ranks[0] == ranks[1] and _may_be(found.shape, known.shape))
+    if isinstance(found, tuple) and isinstance(known, tuple):
+        return len(found) == len(known) or any(isinstance(one, Run) for one in found)
+    return not isinstance(found, Mismatch)
+
+
+def _may_be(one: Shape, other: Shape) -> bool:
+    pairs = zip(one.dims, other.dims, strict=True)
+    return not any(
+        dims.compare(dims.size_of(x), dims.size_of(y)).relation is dims.Relation.DIFFERENT
+        for x, y in pairs
+        if not isinstance(x, Run) and not isinstance(y, Run)
+    )
 
 
 def written(calls: list[str], stubs: Table, alone: bool) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import Composite, DimExpr, IntSize, Kind, is_name, size_of
-from shapecheck.ops.call import Call, Repeated, Value, as_dim, as_tensor
+from shapecheck.ops.call import Call, Repeated, Unknown, Value, as_dim, as_tensor
 from shapecheck.shapes import Clash, Facts, Item, Run, Shape, Tensor, has_run, mismatch
 
 MANY = 256
@@ -140,6 +140,13 @@ def _middle(a: Sequence[Item], b: Sequence[Item]) -> Sequence[Item]:
         if all(not isinstance(i, Run) or i.symbol.kind is not Kind.UNKNOWN for i in row)
     ]
     return named[0] if named else Shape.unknown().dims
+
+
+def one_or_more(value: Value) -> tuple[Value, ...] | list[Value] | None:
+    """Return an argument that is one item or several, None where it isn't known how many."""
+    if isinstance(value, (tuple, list)):
+        return None if has_run(value) else value
+    return None if isinstance(value, Unknown) else (value,)
 
 
 def tensors_of(value: Value) -> tuple[Tensor, ...] | None:

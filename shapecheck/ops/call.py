@@ -303,7 +303,7 @@ class Call:
             return None if shape.rank is None else tuple(range(shape.rank))
         if isinstance(dim, int):
             dim = (dim,)
-        if not isinstance(dim, (tuple, list)):
+        if not isinstance(dim, (tuple, list)) or has_run(dim):
             return None
         found = [self.axis(shape, one) for one in dim]
         known = [axis for axis in found if axis is not None]

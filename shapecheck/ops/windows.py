@@ -9,7 +9,7 @@ import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, IntSize, size_of
 from shapecheck.ops.agree import listed, loose, size, trailing
 from shapecheck.ops.call import Call, Value, as_tensor
-from shapecheck.shapes import Item, Mismatch, Run, Shape, mismatch
+from shapecheck.shapes import Item, Mismatch, Run, Shape, has_run, mismatch
 
 _LAYOUT = {0: "b c", 1: "b c l", 2: "b c h w", 3: "b c d h w"}
 
@@ -73,7 +73,7 @@ def grid(call: Call, input: Value, count: int, unbatched: bool = True) -> Grid:
 
 def numbers(value: Value, count: int) -> list[IntSize]:
     """Return one size an axis from an argument brought to a tuple; unknown where it isn't one."""
-    if isinstance(value, (tuple, list)) and len(value) == count:
+    if isinstance(value, (tuple, list)) and len(value) == count and not has_run(value):
         return [size(item) for item in value]
     if isinstance(value, (tuple, list)):
         return [dims.unknown() for _ in range(count)]

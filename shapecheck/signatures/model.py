@@ -31,7 +31,7 @@ from shapecheck.ops.promotion import promote_values
 from shapecheck.ops.saying import written
 from shapecheck.ops.shape.axes import without
 from shapecheck.ops.shape.first_class import batched, has_free
-from shapecheck.shapes import Facts, Matcher, Misfit, Mismatch, Problem, Run, Shape, Tensor
+from shapecheck.shapes import Facts, Matcher, Misfit, Mismatch, Problem, Run, Shape, Tensor, has_run
 
 Promote: TypeAlias = Callable[[dtypes.DTypes], dtypes.DTypes]
 
@@ -690,6 +690,8 @@ def spread(value: Value, count: int) -> Value:
     if value is None or isinstance(value, (str, Unknown)):
         return value
     if isinstance(value, (tuple, list)):
+        if has_run(value):
+            return (UNKNOWN,) * count
         return tuple(value) * count if len(value) == 1 else tuple(value)
     return (value,) * count
 

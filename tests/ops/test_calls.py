@@ -27,6 +27,15 @@ def test_calls_alone(request: pytest.FixtureRequest) -> None:
     op_calls.check(FOLDER.with_name("alone.txt"), table(), request, alone=True)
 
 
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda path: path.stem)
+def test_what_may_be_any_number_of_sizes_is_any_number(path: Path) -> None:
+    """What is said of `(*rest, h, w)` holds for `(b, h, w)`: no error is, and no other rank."""
+    stubs = table()
+    for call in op_calls.calls_of(path):
+        for other in op_calls.with_rows(call):
+            assert op_calls.admits(other, call, stubs), f"{other} says more than {call}"
+
+
 def test_what_is_learned_of_bare_parameters(request: pytest.FixtureRequest) -> None:
     """Of each tensor of a call in turn; once for each thing that is learned by an op."""
     said: dict[tuple[str, str], str] = {}

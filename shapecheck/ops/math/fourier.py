@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, size_of
-from shapecheck.ops.agree import are_given, counted, size
+from shapecheck.ops.agree import are_given, counted, one_or_more, size
 from shapecheck.ops.call import Call, Value, resolved, rule
 from shapecheck.ops.promotion import promoted
 from shapecheck.ops.shape.axes import of_rank
@@ -31,7 +31,7 @@ def fourier(
     dtype = dtypes.to_real(dtype) if real else dtypes.to_complex(dtype)
     if kind == "half" and not tensor.dtype & ~dtypes.COMPLEX:
         raise mismatch("it transforms real numbers", "doesn't take Complex", "shape-dtype")
-    given = list(s) if isinstance(s, (tuple, list)) else [n] if s is None else None
+    given = (n,) if s is None else one_or_more(s) if isinstance(s, (tuple, list)) else None
     if dim is None and s is not None and given is not None:
         dim = tuple(range(-len(given), 0))
     axes = call.axes(shape, dim)
@@ -45,7 +45,7 @@ def fourier(
             raise mismatch("no axis is left to transform", headline)
         return Tensor(shape, dtype)
     if s is None:
-        given = [n] * len(axes)
+        given = (n,) * len(axes)
     if len(given) != len(axes):
         raise mismatch(
             f"{are_given(len(given), 'size')} for {counted(len(axes), 'axis')}", headline

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr
+from shapecheck.ops.agree import one_or_more
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, resolved, rule
-from shapecheck.shapes import Shape, Tensor, mismatch
+from shapecheck.shapes import Shape, Tensor, has_run, mismatch
 
 
 @rule("gradient")
@@ -22,8 +23,9 @@ def gradient(
         if axes:
             raise mismatch("a 0-d tensor has no axis", headline)
         return []
-    if isinstance(spacing, (tuple, list)) and len(spacing) != len(axes):
-        raise mismatch(f"{len(spacing)} spacings are given for {len(axes)} axes", headline)
+    steps = one_or_more(spacing) if isinstance(spacing, (tuple, list)) else None
+    if steps is not None and len(steps) != len(axes):
+        raise mismatch(f"{len(steps)} spacings are given for {len(axes)} axes", headline)
     order = rest.get("edge_order", 1)
     for axis in axes:
         found = shape.dims[axis]
@@ -35,7 +37,7 @@ def gradient(
 @rule("unravel_index")
 def unravel_index(call: Call, indices: Value, shape: Value, **rest: Value) -> Value:
     """Return the coordinates of flat indices: a tensor like them for each axis."""
-    if not isinstance(shape, (tuple, list)):
+    if not isinstance(shape, (tuple, list)) or has_run(shape):
         return UNKNOWN
     return tuple(Tensor(as_tensor(indices).shape, dtypes.INT64) for _ in shape)
 

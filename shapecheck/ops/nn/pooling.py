@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import shapecheck.dims as dims
 from shapecheck import dtypes
 from shapecheck.dims import DimExpr, IntSize, size_of
-from shapecheck.ops.agree import loose, size
+from shapecheck.ops.agree import loose, one_or_more, size
 from shapecheck.ops.call import UNKNOWN, Call, Value, as_tensor, rule
 from shapecheck.ops.shape.joining import same_shape
 from shapecheck.ops.windows import grid, numbers, positions, shown
@@ -85,11 +83,10 @@ def adaptive_pool(
     count = call.number()
     tensor = as_tensor(input)
     found = grid(call, tensor, count)
-    if isinstance(output_size, (tuple, list)) and len(output_size) == 1:
-        output_size = tuple(output_size) * count
-    given: Sequence[Value] = (
-        tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * count
-    )
+    listed = one_or_more(output_size)
+    given = (UNKNOWN,) if listed is None else tuple(listed)
+    if len(given) == 1:
+        given *= count
     if len(given) != count:
         raise mismatch(
             f"{len(given)} are given for {count} axes", "needs one size for each spatial axis"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import shapecheck.dims as dims
 from shapecheck.dims import DimExpr, Size, Sym, size_of, symbol_of
-from shapecheck.ops.agree import are_given, counted, loose
-from shapecheck.ops.call import UNKNOWN, Call, Unknown, Value, resolved, rule
+from shapecheck.ops.agree import are_given, counted, loose, one_or_more
+from shapecheck.ops.call import Call, Unknown, Value, resolved, rule
 from shapecheck.ops.saying import written
-from shapecheck.shapes import Item, Run, Shape, Tensor, either, has_run, mismatch
+from shapecheck.shapes import Item, Run, Shape, Tensor, either, mismatch
 
 
 def of_rank(shape: Shape, change: int = 0) -> Shape:
@@ -25,9 +25,10 @@ def without(call: Call, shape: Shape, dim: Value, keepdim: Value = False) -> Sha
         return Shape(())
     axes = call.axes(shape, dim)
     if axes is None:
-        lost = len(dim) if isinstance(dim, (tuple, list)) else 1
-        unknown = isinstance(dim, Unknown) and not keepdim
-        return Shape.unknown() if unknown else of_rank(shape, 0 if keepdim else -lost)
+        places = one_or_more(dim)
+        if keepdim:
+            return of_rank(shape, 0)
+        return Shape.unknown() if places is None else of_rank(shape, -len(places))
     if not keepdim:
         return Shape(shape.without(axes))
     return Shape(tuple(1 if at in axes else item for at, item in enumerate(shape.dims)))
@@ -113,18 +114,11 @@ def matrix_transpose(call: Call, input: Value, **rest: Value) -> Value:
     return transpose(call, tensor, -2, -1)
 
 
-def _listed(value: Value) -> tuple[Value, ...] | list[Value] | None:
-    """Return an argument that is one item or several, None where it isn't known how many."""
-    if isinstance(value, (tuple, list)):
-        return None if has_run(value) else value
-    return None if value is UNKNOWN else (value,)
-
-
 @rule("movedim")
 def movedim(call: Call, input: Value, source: Value, destination: Value, **rest: Value) -> Value:
     """Move axes to new places, the others keeping their order."""
     tensor, shape = resolved(call, input)
-    sources, places = _listed(source), _listed(destination)
+    sources, places = one_or_more(source), one_or_more(destination)
     if sources is None or places is None:
         return Tensor(of_rank(shape), tensor.dtype)
     if len(sources) != len(places):
@@ -271,9 +265,10 @@ def rot90(call: Call, input: Value, k: Value = 1, dims: Value = (0, 1), **rest: 
     """Rotate in the plane of two axes, which an odd number of quarter turns swaps."""
     tensor, shape = resolved(call, input)
     axes = call.axes(shape, dims)
-    if isinstance(dims, (tuple, list)) and len(dims) != 2:
+    places = one_or_more(dims)
+    if places is not None and len(places) != 2:
         raise mismatch(
-            f"{are_given(len(dims), 'axis')}, and 2 span a plane", f"can't rotate {shape}"
+            f"{are_given(len(places), 'axis')}, and 2 span a plane", f"can't rotate {shape}"
         )
     if axes is None or len(axes) != 2 or not isinstance(k, int):
         return Tensor(of_rank(shape), tensor.dtype)
@@ -287,7 +282,7 @@ def roll(call: Call, input: Value, shifts: Value, dims: Value = None, **rest: Va
     if shifts == ():
         raise mismatch("no shift is given", f"can't roll {shape}")
     if dims is not None and dims != ():
-        places, steps = _listed(dims), _listed(shifts)
+        places, steps = one_or_more(dims), one_or_more(shifts)
         if places is not None and steps is not None and len(steps) != len(places):
             reason = f"{len(steps)} shifts are given for {len(places)} axes"
             raise mismatch(reason, f"can't roll {shape}")

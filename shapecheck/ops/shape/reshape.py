@@ -478,6 +478,8 @@ def _refuse_scrambling(
     relative positions are shifted; but not `h//2` and `w//2`. See decisions.md, "An axis of the
     input doesn't move in a `view`".
     """
+    if any(isinstance(one, Run) and one not in source for one in targets):
+        return  # `*rest` may be no axis at all
     moved = [
         (owner, factor)
         for owner, factor in zip(owners, left, strict=True)

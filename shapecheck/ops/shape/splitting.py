@@ -152,6 +152,8 @@ def tensor_split(
     places = indices_or_sections
     if isinstance(places, bool) or not isinstance(places, (int, tuple, list)):
         return UNKNOWN
+    if not isinstance(places, int) and has_run(places):
+        return UNKNOWN
     if isinstance(places, int):
         count = places
         if count > MANY:
