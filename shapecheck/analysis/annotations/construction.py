@@ -110,6 +110,12 @@ def _assigned_later(cls: Class) -> tuple[set[str], set[str]]:
     )
 
 
+def made_by_construction(cls: Class) -> set[str]:
+    """Return the attributes of self that the construction assigns."""
+    nothing = set[str]()
+    return cls.module.recall(("made", cls.node), lambda: _stored(builders(cls)[1]), nothing)
+
+
 def begun_at_zero(cls: Class) -> set[str]:
     """Return the attributes that the construction sets to 0: other classes put a number there."""
     nothing = set[str]()

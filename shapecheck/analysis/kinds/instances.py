@@ -29,6 +29,7 @@ from shapecheck.analysis.annotations.construction import (
     fields,
     hook,
     is_named_tuple,
+    made_by_construction,
     set_by_hook,
     taken_over,
 )
@@ -394,7 +395,7 @@ def _field(
     if isinstance(statement, ast.AnnAssign):
         declared = reader(home.module).read(statement.annotation)
         default = isinstance(statement.value, ast.Constant) and not is_dataclass(home)
-        fixed = default and name not in content.attrs
+        fixed = default and name not in content.attrs and not _is_left_to_others(content, statement)
         if not isinstance(declared, AnyDecl) and not fixed:
             value = declared_as(frame, owner, content, name, declared)
             path = content.path + f".{name}" if content.path else name
@@ -402,13 +403,23 @@ def _field(
             value = with_default(value, path, _CHOSEN if by_hook else statement.value)
             frame.state.set_attribute(owner, name, value)
             return value
-    if name in content.attrs or (content.path is not None and _begins_at_zero(statement)):
-        return UNKNOWN  # 0 stands where a class derived from this one has its number
-    value = _bound(owner, functions.assigned(frame, home, statement))
-    changing = None if content.path is None else assigned(content.cls)
-    if changing is not None and is_changing(frame.state, changing, name, value):
+    if name in content.attrs or _is_left_to_others(content, statement):
         return UNKNOWN
+    value = _bound(owner, functions.assigned(frame, home, statement))
+    if content.path is not None:
+        stored, altered = assigned(content.cls)
+        changing = stored | made_by_construction(content.cls), altered
+        if is_changing(frame.state, changing, name, value):
+            return UNKNOWN
     return value
+
+
+def _is_left_to_others(content: Instance, statement: ast.stmt) -> bool:
+    """Whether a class derived from that of a symbolic instance has another than a 0 or None."""
+    if content.path is None or not isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return False
+    is_none = isinstance(statement.value, ast.Constant) and statement.value.value is None
+    return is_none or is_zero(statement.value)
 
 
 def is_changing(
@@ -455,10 +466,6 @@ def is_waiting(content: object) -> bool:
 
 
 _FILLED: Final = frozenset(("list", "dict", "set"))
-
-
-def _begins_at_zero(statement: ast.stmt) -> bool:
-    return isinstance(statement, (ast.Assign, ast.AnnAssign)) and is_zero(statement.value)
 
 
 def _bound(owner: Ref, value: Value) -> Value:
