@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from compilation import interpreted
 
 from shapecheck import analysis
 from shapecheck.analysis import Options, Source, analyze_module
@@ -406,6 +407,7 @@ def test_what_is_found_alone_is_what_is_found_together() -> None:
             assert dataclasses.astuple(alone.check(same)) == dataclasses.astuple(found[part.key])
 
 
+@interpreted
 def test_an_edit_that_takes_the_steps_of_what_comes_after_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
