@@ -52,7 +52,7 @@ from shapecheck.analysis.kinds.module_children import LAYER, children, is_sequen
 from shapecheck.analysis.kinds.tuples import item_of
 from shapecheck.analysis.program.declared import AnyDecl
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
-from shapecheck.analysis.program.syntax import Def, is_def, is_zero
+from shapecheck.analysis.program.syntax import Def, is_def, is_none, is_zero
 from shapecheck.analysis.values.model import (
     Argument,
     Arguments,
@@ -418,8 +418,7 @@ def _is_left_to_others(content: Instance, statement: ast.stmt) -> bool:
     """Whether a class derived from that of a symbolic instance has another than a 0 or None."""
     if content.path is None or not isinstance(statement, (ast.Assign, ast.AnnAssign)):
         return False
-    is_none = isinstance(statement.value, ast.Constant) and statement.value.value is None
-    return is_none or is_zero(statement.value)
+    return is_none(statement.value) or is_zero(statement.value)
 
 
 def is_changing(

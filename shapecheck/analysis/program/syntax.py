@@ -187,7 +187,7 @@ def text_of(node: ast.AST | None) -> str | None:
     return None
 
 
-def is_none(node: ast.AST) -> bool:
+def is_none(node: ast.AST | None) -> bool:
     """Whether an expression is `None`."""
     match node:
         case ast.Constant(value=None):

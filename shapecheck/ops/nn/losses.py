@@ -372,7 +372,7 @@ def halve(call: Call, input: Value, dim: Value = -1, **rest: Value) -> Value:
     plain = dims.divide(dims.size_of(item), 2)
     whole = dims.size_of(call.facts.dim(item))
     half = dims.exact_quotient(whole, 2) if plain is None else plain
-    if dims.indivisible(whole, 2) or half is None:
+    if half is None:
         raise mismatch(
             f"axis {written(dim)} is {whole}, which 2 doesn't divide",
             f"can't halve {shape}",

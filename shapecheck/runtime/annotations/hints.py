@@ -217,7 +217,8 @@ def dimension_names(annotation: Any) -> Iterator[str]:
 def names_in_braces(annotation: Any) -> Iterator[str]:
     """Yield the names in the Python expressions of all shapes inside of an annotation."""
     shapes = [one.shape for one in _shapes(annotation)]
-    for node in _nodes(annotation):
+    is_braced = any("{" in one for one in _texts(annotation))
+    for node in _nodes(annotation) if is_braced else ():
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "{" in node.value:
             with suppress(spec.SpecError):  # a text of another kind
                 shapes.append(spec.parse(node.value))
@@ -292,6 +293,8 @@ def enclosing(function: Callable[..., Any], namespace: Mapping[str, Any]) -> dic
         return {}
     own = getattr(getattr(inspect.unwrap(function), "__code__", None), "co_varnames", ())
     names = {name for one in written for name in names_in_braces(one)}.difference(own)
+    if not names:
+        return {}
     around = surroundings(function)
     found = {name: namespace[name] for name in names if name in namespace}
     return {name: one for name, one in found.items() if around.get(name) is not one}
