@@ -33,7 +33,6 @@ INTERPRETED = (
     "signatures/index.py",  # what it keeps on disk is Python's own
     "analysis/host.py",  # what hosts give and get goes from one process to another,
     "analysis/findings.py",  # and so does what is said of each part
-    "analysis/coverage",  # it counts, once a part is checked
     "analysis/study",  # it doesn't run when a program is checked
 )
 """What it doesn't compile in there, beside each `__init__.py`."""

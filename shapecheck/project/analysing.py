@@ -67,7 +67,7 @@ class Analysis:
             return None
         if engine.holds(record):
             # Else it is a question of what it imports, which nobody has asked who hasn't read that.
-            if mentions_tensors(source.text) or not record.has_parts or _has_looked(record):
+            if mentions_tensors(source.text) or _has_looked(record) or not record.has_parts:
                 return record
         return self.analyse(module)
 

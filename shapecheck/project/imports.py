@@ -12,11 +12,13 @@ from typing import Any, Final
 from shapecheck.project.settings import Settings
 
 # In what is no string, an import is a statement of its own line, in almost all files.
+_FROM: Final = r"from[ \t.][\w. \t]*"
 _STATEMENT: Final = re.compile(
-    r"^[ \t]*(?P<statement>(?:from|import)\b[^\n\\#;()]*(?:\([^()#]*\)[ \t]*)?)\r?(?=[#\n]|\Z)",
+    rf"^[ \t]*(?P<statement>(?:{_FROM})?\bimport\b[^\n\\#;()]*(?:\([^()#]*\)[ \t]*)?)\r?"
+    r"(?=[#\n]|\Z)",
     re.MULTILINE,
 )
-_WORD: Final = re.compile(r"(?:^|[;:])[ \t]*(?:from[ \t.]|import\b)", re.MULTILINE)
+_WORD: Final = re.compile(rf"(?:^|[;:])[ \t]*(?:{_FROM}(?:\bimport\b|\\)|import\b)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,8 @@ def perhaps(text: str, module: str, *, is_package: bool) -> Iterable[Imported] |
     None where that takes a closer look.
     """
     statements = [one["statement"] for one in _STATEMENT.finditer(text)]
-    if len(statements) != len(_WORD.findall(text)):
+    lines = "\n".join(line for line in text.split("\n") if "import" in line or "from" in line)
+    if len(statements) != len(_WORD.findall(lines)):
         return None
     try:
         tree = ast.parse("\n".join(map(str.strip, statements)))

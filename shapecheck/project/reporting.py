@@ -32,6 +32,11 @@ class _Said:
     notes: list[str] = field(default_factory=list)
 
 
+def ask_for_tree(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether `findings` looks into the tree of the module for these."""
+    return any(one.message.startswith(REVEALED) for one in diagnostics)
+
+
 def findings(
     diagnostics: Iterable[Diagnostic],
     source: Source,

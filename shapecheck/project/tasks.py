@@ -21,7 +21,7 @@ from shapecheck.project.folders import Folders
 from shapecheck.project.modules import Module, Modules
 from shapecheck.project.parsing import mistakes, parsed
 from shapecheck.project.reading import Reader, UnreadableError
-from shapecheck.project.reporting import findings
+from shapecheck.project.reporting import ask_for_tree, findings
 from shapecheck.project.settings import Settings
 from shapecheck.project.targets import Target, TargetError
 
@@ -157,8 +157,8 @@ def checked(task: Task, reader: Reader, settings: Settings) -> Checked:
     comments = ignores(source.text)
     is_shown = not (settings_here.ignore_errors or comments.hide_all)
     known = task.analysis.known(module) if is_shown else None
-    if known is not None and not known.said:
-        shown = findings((), source, _EMPTY, comments, settings_here)
+    if known is not None and not ask_for_tree(known.said):
+        shown = findings(known.said, source, _EMPTY, comments, settings_here)
         return Checked(shown, covered=known.covered)
     failed: Diagnostic | None = None
     try:

@@ -12,7 +12,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Final, Literal
 
 from shapecheck.analysis.annotations import declarations
@@ -114,16 +113,19 @@ class _Code:
         self.table = analysis.module.program.table
         self.spans = Reporter(analysis.module.lines)
         self.likely: set[str] = set()
+        self._causes: Causes | None = None
 
     @property
     def nodes(self) -> Sequence[ast.AST]:
         """What is in it, in order."""
         return within(self._definition)
 
-    @cached_property
+    @property
     def causes(self) -> Causes:
         """Why some of them aren't known."""
-        return Causes(self._analysis, self._definition, self.function)
+        if self._causes is None:
+            self._causes = Causes(self._analysis, self._definition, self.function)
+        return self._causes
 
     def why_result(self) -> Cause | None:
         """Return why what the function gives isn't known, as far as it isn't its parameters."""

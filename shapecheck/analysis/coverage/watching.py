@@ -33,7 +33,7 @@ class Grade(IntEnum):
     BLANK = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Observed:
     """The value that an expression had, how much was known of it, and in which state that was.
 
