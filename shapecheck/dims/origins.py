@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from shapecheck.dims.algebra import IntSize
 from shapecheck.dims.composites import DimExpr
-from shapecheck.dims.symbols import HERE, SUPPOSED, Kind, Origin, Sym
+from shapecheck.dims.symbols import SUPPOSED, Kind, Origin, Sym
 
 # Of a program's own sizes and names ---------------------------------------------------------------
 
@@ -137,17 +137,9 @@ class ChosenToFit(Origin):
 
 @dataclass(frozen=True, slots=True)
 class CountAt(Origin):
-    """How many items a list has that is one among several alike, by the path to it.
-
-    It is a size of the function at hand, as the lengths of other lists are.
-    """
+    """How many items the list at a path has: whoever makes the list may make it fit a number."""
 
     path: Hashable
-
-    @property
-    def owner(self) -> Origin:
-        """The function at hand."""
-        return HERE
 
     @property
     def moves(self) -> bool:

@@ -35,9 +35,9 @@ from shapecheck.analysis.values.model import (
     names_of,
     own_size,
 )
-from shapecheck.analysis.values.paths import AccessPath, is_one, one_of
+from shapecheck.analysis.values.paths import AccessPath, one_of
 from shapecheck.analysis.values.state import State
-from shapecheck.dims import HERE, DimExpr, Kind, Size, Sym
+from shapecheck.dims import DimExpr, Kind, Size, Sym
 from shapecheck.dims.origins import CountAt
 from shapecheck.ops import UNKNOWN, Scalar
 from shapecheck.shapes import Item, Matcher, Run, Shape, Tensor
@@ -164,7 +164,7 @@ def _of_any_length(making: Making, element: Declared, path: AccessPath, kind: st
 
 def _length(path: AccessPath) -> Size:
     """Return how many items the list at a path has."""
-    return dims.own(f"len({path})", CountAt(path) if is_one(path) else HERE)
+    return dims.own(f"len({path})", CountAt(path))
 
 
 def _item(declared: Declared, value: Value) -> Value:

@@ -49,6 +49,7 @@ from shapecheck.analysis.interpreter.kinds import (
 from shapecheck.analysis.interpreter.op_calls import written
 from shapecheck.analysis.kinds.construct import check_assigned, declared_as, run_hook
 from shapecheck.analysis.kinds.module_children import LAYER, children, is_sequential
+from shapecheck.analysis.kinds.op_instances import with_attribute
 from shapecheck.analysis.kinds.tuples import item_of
 from shapecheck.analysis.program.declared import AnyDecl
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
@@ -177,6 +178,9 @@ class InstanceKind(Kind[Instance]):
         setter = find_setter(held.cls, name)
         if setter is None:
             check_assigned(frame, held.cls, name, new, node)
+            layer = held.attrs.get(LAYER)
+            if isinstance(layer, OpInstance):  # whose `forward` reads what its instances have
+                frame.state.set_attribute(value, LAYER, with_attribute(frame, layer, name, new))
             frame.state.set_attribute(value, name, new)
         else:
             functions.invoke(frame, setter, [Argument(value), Argument(new)], {}, node, name)
@@ -308,8 +312,10 @@ def _attribute(frame: Frame, owner: Ref, content: Instance, name: str, node: ast
 def _inherited(frame: Frame, owner: Ref, content: Instance, name: str, node: ast.expr) -> Value:
     """Return an attribute that a library's base class gives, or that nothing is known of."""
     layer = content.attrs.get(LAYER)
-    if isinstance(layer, OpInstance) and name in layer.attrs:
-        return attribute(frame, layer, name, node)
+    if isinstance(layer, OpInstance):
+        given = attribute(frame, layer, name, node)
+        if name in layer.attrs or isinstance(given, Tensor):
+            return given
     if is_module(content.cls) and (
         name in _MODULE_METHODS or registry.method(content, name) is not None
     ):

@@ -16,7 +16,7 @@ from shapecheck.analysis.values.model import Arguments, Bound, OpInstance
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import is_size
-from shapecheck.shapes import Tensor
+from shapecheck.shapes import Tensor, symbols_of
 from shapecheck.signatures import Signature
 
 
@@ -32,16 +32,51 @@ def _apply(
     return apply(frame, signature, arguments.values, arguments.named, site, module)
 
 
-def _told_by(frame: Frame, held: OpInstance, name: str, weight: Tensor) -> dict[str, Value]:
-    """Return the sizes of an instance of which the axes of a weight tell, by what it has there."""
-    marks = {n: Size.of(Sym.fresh(n)) for n, value in held.attrs.items() if is_size(value)}
+def with_attribute(frame: Frame, held: OpInstance, name: str, new: Value) -> OpInstance:
+    """Return what an instance is when an attribute becomes another; itself where it stays as it is.
+
+    One that gets a weight of another shape has the sizes that this tells, and nothing is known of
+    others that the weight was made of. Nor does a size become another in the weight that was.
+    """
+    before = held.cls.attribute(name, held.attrs)
+    if isinstance(before, Tensor) and new is not None:
+        if isinstance(new, Tensor) and _is_alike(frame, before, new):
+            return held
+        return OpInstance(held.cls, {**held.attrs, **_told_by(frame, held, name, new)})
+    if name not in held.attrs:
+        return held
+    if held.cls.is_in_a_shape(name) and new != held.attrs[name]:
+        new = UNKNOWN
+    return OpInstance(held.cls, {**held.attrs, name: new})
+
+
+def _told_by(frame: Frame, held: OpInstance, name: str, weight: Value) -> dict[str, Value]:
+    """Return what the sizes are that a weight is made of, as far as its axes tell."""
+    marks = {n: mark for n, value in held.attrs.items() if (mark := _mark(n, value)) is not None}
     made = held.cls.attribute(name, {**held.attrs, **marks})
-    axes = made.shape.known if isinstance(made, Tensor) else None
-    sizes = frame.state.facts.shape(weight.shape).known
-    if axes is None or sizes is None or len(axes) != len(sizes):
-        return {}
-    found = dict(zip(axes, sizes, strict=True))
-    return {n: found[mark] for n, mark in marks.items() if mark in found}
+    if not isinstance(made, Tensor):
+        return dict.fromkeys(marks, UNKNOWN)
+    axes = made.shape.known
+    sizes = frame.state.facts.shape(weight.shape).known if isinstance(weight, Tensor) else None
+    is_told = axes is not None and sizes is not None and len(axes) == len(sizes)
+    found = dict(zip(axes or (), sizes or (), strict=True)) if is_told else {}
+    concerned = {symbol for item in made.shape.dims for symbol in symbols_of(item)}
+    told: dict[str, Value] = {}
+    for n, mark in marks.items():
+        several = mark if isinstance(mark, tuple) else (mark,)
+        if any(one.symbol in concerned for one in several):
+            now = tuple(found.get(one, UNKNOWN) for one in several)
+            told[n] = UNKNOWN if UNKNOWN in now else now if isinstance(mark, tuple) else now[0]
+    return told
+
+
+def _mark(name: str, value: Value) -> Size | tuple[Size, ...] | None:
+    """Return new sizes in the place of those that something was made with: `kernel_size=(3, 3)`."""
+    if is_size(value):
+        return Size.of(Sym.fresh(name))
+    if isinstance(value, tuple) and value and all(map(is_size, value)):
+        return tuple(Size.of(Sym.fresh(name)) for _ in value)
+    return None
 
 
 def _is_alike(frame: Frame, one: Tensor, other: Tensor) -> bool:
@@ -52,21 +87,13 @@ def _is_alike(frame: Frame, one: Tensor, other: Tensor) -> bool:
     return all(map(frame.state.facts.same, shapes[0], shapes[1]))
 
 
-def _has_size(value: Value) -> bool:
-    """Whether a size is what something was made with, or among it: `kernel_size=(3, 3)`."""
-    match value:
-        case tuple() | list():
-            return any(map(_has_size, value))
-    return is_size(value)
-
-
-def _put(frame: Frame, place: ast.expr, changed: OpInstance, node: ast.expr) -> None:
+def _put(frame: Frame, place: ast.expr, new: OpInstance, node: ast.expr) -> None:
     """Have an instance be another from here on, where an expression finds it."""
     match place:
         case ast.Name():
-            frame.renew(place, changed, node)
+            frame.renew(place, new, node)
         case _:
-            store(frame, place, changed, node)
+            store(frame, place, new, node)
 
 
 class OpInstanceKind(Kind[OpInstance]):
@@ -109,25 +136,10 @@ class OpInstanceKind(Kind[OpInstance]):
         new: Value,
         node: ast.expr,
     ) -> None:
-        """Let what it was made with be another, as in `self.pool.return_indices = True`.
-
-        One that gets a weight of another shape has the sizes that this tells, and of others nothing
-        is known. Nor does a size become another in the weight that was made of it.
-        """
-        before = held.cls.attribute(name, held.attrs)
-        if not isinstance(node, ast.Attribute) or not (
-            name in held.attrs or isinstance(before, Tensor)
-        ):
-            return
-        attrs = {**held.attrs, name: new}
-        if isinstance(before, Tensor):
-            if isinstance(new, Tensor) and _is_alike(frame, before, new):
-                return
-            told = _told_by(frame, held, name, new) if isinstance(new, Tensor) else {}
-            attrs = {n: told.get(n, UNKNOWN) if _has_size(v) else v for n, v in attrs.items()}
-        elif held.cls.is_in_a_shape(name) and new != held.attrs[name]:
-            attrs[name] = UNKNOWN
-        _put(frame, node.value, OpInstance(held.cls, attrs), node)
+        """Let what it was made with be another, as in `self.pool.return_indices = True`."""
+        new_one = with_attribute(frame, held, name, new)
+        if new_one is not held and isinstance(node, ast.Attribute):
+            _put(frame, node.value, new_one, node)
 
     def lose_attributes(
         self, frame: Frame, value: Value, held: OpInstance, place: ast.expr
