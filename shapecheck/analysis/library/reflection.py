@@ -63,7 +63,7 @@ def _getattr(frame: Frame, call: LibraryCall) -> Value:
 @function("builtins.setattr", "builtins.object.__setattr__", takes=3)
 def _setattr(frame: Frame, call: LibraryCall) -> Value:
     owner, name, value = call.args
-    _set_by_name(frame, call, owner, call.arguments.args[0].node, name, value)
+    set_by_name(frame, call, owner, call.arguments.args[0].node, name, value)
     return None
 
 
@@ -74,11 +74,11 @@ def _setattr(frame: Frame, call: LibraryCall) -> Value:
 def _set_own(frame: Frame, call: MethodCall[object]) -> Value:
     """Do what `setattr` does, asked of what has the attribute."""
     name, value = call.args
-    _set_by_name(frame, call, call.owner, owner_of(call.node.func), name, value)
+    set_by_name(frame, call, call.owner, owner_of(call.node.func), name, value)
     return None
 
 
-def _set_by_name(
+def set_by_name(
     frame: Frame, call: LibraryCall, owner: Value, place: ast.expr | None, name: Value, value: Value
 ) -> None:
     """Assign an attribute by its name, any one if that isn't known; `place` is who has it."""

@@ -21,7 +21,9 @@ from shapecheck.analysis.interpreter.registry import (
 )
 from shapecheck.analysis.interpreter.truth import CONTAINERS
 from shapecheck.analysis.kinds.module_children import LAYER, children, is_sequential
+from shapecheck.analysis.library.reflection import set_by_name
 from shapecheck.analysis.program.model import NOTHING, Dotted, Value
+from shapecheck.analysis.program.syntax import owner_of
 from shapecheck.analysis.values.model import (
     DictContent,
     Instance,
@@ -85,15 +87,20 @@ def _embedding_of(frame: Frame, call: LibraryCall) -> Value:
 _OF_A_MATRIX: Final = 2
 
 
-@on(Instance, "register_buffer", "register_parameter", "add_module", "register_module")
-def _register(frame: Frame, call: MethodCall[Instance]) -> Value:
+_REGISTER: Final = ("register_buffer", "register_parameter", "add_module", "register_module")
+
+
+@on(Instance, *_REGISTER)
+@on(OpInstance, *_REGISTER)
+def _register(frame: Frame, call: MethodCall[Instance | OpInstance]) -> Value:
     named = ("name", "tensor", "param", "module")
     values = [*call.args, *(call.kwargs[key] for key in named if key in call.kwargs)]
     match values:
         case [str(name), value, *_]:
-            frame.state.set_attribute(call.owner, name, value)
+            set_by_name(frame, call, call.owner, owner_of(call.node.func), name, value)
         case _:  # one more of which the name isn't known
-            frame.state.put(call.owner, replace(call.held, whole=False))
+            if isinstance(call.held, Instance):
+                frame.state.put(call.owner, replace(call.held, whole=False))
     return None
 
 
