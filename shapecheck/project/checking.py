@@ -63,6 +63,9 @@ def check(
     if not outcome.checked and outcome.unread:
         outcome.unread = 0  # nothing is left to tell them from
     outcome.silent = run.silent(tasks)
+    outcome.hidden = sum(
+        one.is_hidden for task, one in zip(mine, every, strict=True) if task.is_given
+    )
     outcome.effort = run.effort(sum((one.tally for one in every), _NOTHING), len(mine))
     outcome.covered = Coverage.of_all(one.covered for one in every if one.covered is not None)
     outcome.uncounted = sum(one.covered is None for one in every)

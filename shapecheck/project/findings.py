@@ -66,7 +66,8 @@ class Outcome:
 
     `checked`: how many files, or None where it couldn't begin. `unread`: how many besides can't be
     read. `is_complete`: no error kept it from checking all of them. `silent`: how many functions
-    there are, where no file says a shape. `descriptions`: what each error code is about.
+    there are, where no file says a shape. `hidden`: how many files that have to do with tensors
+    hide all that is to be said of them. `descriptions`: what each error code is about.
     `remarks`: all that is to be said besides, line by line. `effort`: in words, what there was to
     do. `covered`: what is known of the tensors, None where that wasn't counted, and `uncounted` of
     how many files it wasn't.
@@ -77,6 +78,7 @@ class Outcome:
     unread: int = 0
     is_complete: bool = False
     silent: int = 0
+    hidden: int = 0
     descriptions: Mapping[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     effort: str = ""
@@ -85,11 +87,17 @@ class Outcome:
 
     @property
     def advice(self) -> str | None:
-        """What to say where no shape is said; None where one is."""
-        if not (self.silent and self.is_complete):
-            return None
-        functions = f"{self.silent} function{'' if self.silent == 1 else 's'}"
-        return (
-            f"0 of {functions} say a shape, so that only what their code shows is checked; "
-            "`shapecheck annotate` can find and write them"
-        )
+        """What to say where no shape is said, or nothing may be; None where neither is so."""
+        said = []
+        if self.hidden and self.is_complete:
+            said.append(
+                f"Nothing is said of {self.hidden} of {self.checked} files: `ignore_errors` in the "
+                "settings, or `# type: ignore` on top of them, hides it"
+            )
+        if self.silent and self.is_complete:
+            functions = f"{self.silent} function{'' if self.silent == 1 else 's'}"
+            said.append(
+                f"0 of {functions} say a shape, so that only what their code shows is checked; "
+                "`shapecheck annotate` can find and write them"
+            )
+        return "\n".join(said) or None

@@ -44,12 +44,14 @@ class Task:
 class Checked:
     """What is found in a module, with how much work. `is_read`: it is Python that can be read.
 
+    `is_hidden`: it has to do with tensors, and a setting or a comment hides all errors in it.
     `covered` is what is known of its tensors, None where mypy's plugin checked it, which doesn't
     count.
     """
 
     findings: list[Finding]
     is_read: bool = True
+    is_hidden: bool = False
     tally: Tally = _NOTHING
     covered: Coverage | None = NO_TENSORS
 
@@ -169,7 +171,7 @@ def checked(task: Task, reader: Reader, settings: Settings) -> Checked:
             return Checked(wrong, is_read=not wrong)
         tree, failed = _EMPTY, failure(source, error)
     if not is_shown:
-        return Checked([])
+        return Checked([], is_hidden=mentions_tensors(source.text))
     if failed is not None:
         return Checked(findings([failed], source, tree, comments, settings_here))
     record = task.analysis.analyse(module) if known is None else known

@@ -657,6 +657,26 @@ def without_color(text: str) -> str:
     return re.sub(r"\x1b\[[\d;]*m", "", text)
 
 
+def test_where_all_errors_are_hidden(new_project: NewProject) -> None:
+    """That is no success either."""
+    wrong = "import torch\ntorch.rand(2) + torch.rand(3)\n"
+    files = {"a.py": wrong, "b.py": f"# type: ignore\n{wrong}", "c.py": "x = 1\n"}
+    project = new_project(files, fake=False)
+    hidden = (
+        "Nothing is said of {} of {} files: `ignore_errors` in the settings, or `# type: ignore` "
+        "on top of them, hides it\n"
+    )
+    check = "check", "--only-shapes"
+    done = project.run(*check, "a.py", "b.py", module="shapecheck")
+    assert done.stdout.endswith(f"tensor expressions are known\n{hidden.format(1, 2)}")
+    assert done.returncode == 1
+    project.write({"mypy.ini": "[mypy]\nignore_errors = True\n"})
+    done = project.run(*check, "a.py", "c.py", module="shapecheck")
+    assert done.stdout == f"No issues found in 2 source files\n{hidden.format(1, 2)}"
+    done = project.run(*check, "c.py", module="shapecheck")
+    assert done.stdout == "Success: no issues found in 1 source file\n"
+
+
 def test_where_nothing_says_a_shape(new_project: NewProject) -> None:
     """That is no success; it is said beside what programs read, too, and the exit code stays 0."""
     bare = "import torch\n\ndef f(x):\n    return x.relu()\n\nasync def g() -> None: ...\n"
