@@ -28,6 +28,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.summaries import view
 from shapecheck.analysis.kinds.construct import tell
 from shapecheck.analysis.kinds.instances import is_changing, is_waiting
+from shapecheck.analysis.kinds.module_children import LAYER, layer_class
 from shapecheck.analysis.program.answers import Told
 from shapecheck.analysis.program.asking import asks, written
 from shapecheck.analysis.program.declared import (
@@ -279,6 +280,8 @@ def _symbolic(
     ref = state.new(Instance(cls, {}, path, whole=True, fresh=True, defaults=defaults(cls)))
     init = find_method(cls, "__init__")
     if init is None:
+        if (layer := layer_class(cls)) is not None:
+            state.set_attribute(ref, LAYER, OpInstance(layer, layer.unknown()))
         return _Symbolic(state, ref)
     for one, same in _given_alike(cls, init) if alike else ():
         if one.atom is not None:

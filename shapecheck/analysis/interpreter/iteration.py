@@ -37,7 +37,15 @@ def iterate(frame: Frame, value: Value) -> Iterated:
 
 def spelled_out(frame: Frame, value: Value) -> tuple[Value, ...] | None:
     """Return the items of what has a star before it, runs among them; None where not known."""
-    return value if isinstance(value, tuple) else iterate(frame, value)[0]
+    return listed(frame, value) or iterate(frame, value)[0]
+
+
+def listed(frame: Frame, value: Value) -> tuple[Value, ...] | None:
+    """Return the items of a tuple or a list, runs among them; None for anything else."""
+    held = held_by(frame, value)
+    return (
+        held.items if isinstance(held, ListContent) else held if isinstance(held, tuple) else None
+    )
 
 
 def learned(frame: Frame, items: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -80,4 +88,5 @@ def length(frame: Frame, value: Value) -> IntSize | None:
 def as_list(frame: Frame, value: Value) -> ListContent:
     """Return the content of a list of what iterating over a value gives."""
     items, element = iterate(frame, value)
+    items = listed(frame, value) if items is None else items
     return ListContent(items, element, count=length(frame, value) if items is None else None)

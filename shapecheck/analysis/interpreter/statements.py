@@ -31,6 +31,7 @@ from shapecheck.analysis.interpreter.iteration import (
     last,
     learned,
     length,
+    listed,
 )
 from shapecheck.analysis.interpreter.kinds import assign_attribute, held_by, kind_of
 from shapecheck.analysis.interpreter.loop_variables import carried
@@ -186,14 +187,15 @@ def _parts(
     frame: Frame, value: Value, targets: Sequence[ast.expr], star: int | None
 ) -> tuple[Value, ...] | None:
     """Return the items of what is unpacked; a shape of unknown rank has one for each target."""
-    if not isinstance(value, tuple):
+    given = listed(frame, value)
+    if given is None:
         return iterate(frame, value)[0]
-    value = learned(frame, value)
-    match runs_in(value):
+    items = learned(frame, given)
+    match runs_in(items):
         case []:
-            return value
+            return items
         case [(at, run)]:
-            return _around_run(frame, value, at, run, targets, star)
+            return _around_run(frame, items, at, run, targets, star)
     return None
 
 

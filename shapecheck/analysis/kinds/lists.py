@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 from typing import Final
 
+import shapecheck.dims as dims
 from shapecheck.analysis.interpreter.calls import invoke
 from shapecheck.analysis.interpreter.dict_contents import any_of
 from shapecheck.analysis.interpreter.frame import Frame
@@ -15,11 +16,13 @@ from shapecheck.analysis.interpreter.op_calls import written
 from shapecheck.analysis.interpreter.operators import certain
 from shapecheck.analysis.interpreter.truth import CONTAINERS, LIST, SEQUENCE, SET, any_equal
 from shapecheck.analysis.kinds.module_children import is_child
-from shapecheck.analysis.kinds.tuples import item_of, part_of
+from shapecheck.analysis.kinds.tuples import is_plainly_at, item_of, part_of
 from shapecheck.analysis.program.model import NOTHING, Value
 from shapecheck.analysis.values.model import Argument, Arguments, Bound, ListContent
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN
+from shapecheck.ops.call import as_shape
+from shapecheck.shapes import has_run
 
 _TYPES = {"list": LIST, "set": SET, "tuple": SEQUENCE | {"tuple"}}
 
@@ -50,7 +53,7 @@ class ListKind(Kind[ListContent]):
     foreign = True
 
     def truth(self, frame: Frame, held: ListContent) -> bool | None:
-        return None if held.items is None else bool(held.items)
+        return None if held.items is None or has_run(held.items) else bool(held.items)
 
     def types(self, frame: Frame, held: ListContent) -> frozenset[str] | None:
         return _TYPES.get(held.kind, frozenset())
@@ -66,12 +69,17 @@ class ListKind(Kind[ListContent]):
         return False if is_known and name not in _OF_EVERY_MODULE else None
 
     def iterate(self, frame: Frame, value: Value, held: ListContent) -> Iterated:
+        if held.items is not None and has_run(held.items):
+            return None, dims.unknown()
         return held.items, another(frame, held.element)
 
     def contains(self, frame: Frame, held: ListContent, item: Value) -> bool | None:
-        return any_equal(frame, held.items, item)
+        return None if has_run(held.items or ()) else any_equal(frame, held.items, item)
 
     def length(self, frame: Frame, value: Value, held: ListContent) -> IntSize | None:
+        items = held.items
+        if items is not None and has_run(items):
+            return frame.state.facts.shape(as_shape(items)).axes
         return held.length
 
     def item(
@@ -94,6 +102,8 @@ class ListKind(Kind[ListContent]):
                 return UNKNOWN if made is None else frame.state.new(made)
             case tuple() as items, int():
                 return item_of(frame, items, index)
+            case tuple() as items, _ if has_run(items):
+                return dims.unknown()
             case items, _:
                 return any_of(frame, list(items or ()))
 
@@ -107,7 +117,7 @@ class ListKind(Kind[ListContent]):
         target: ast.Subscript,
         source: ast.expr,
     ) -> None:
-        if held.items is None or not isinstance(index, int):
+        if held.items is None or not isinstance(index, int) or not is_plainly_at(held.items, index):
             frame.state.put(value, None)
         elif -len(held.items) <= index < len(held.items):
             items = list(held.items)
@@ -116,6 +126,9 @@ class ListKind(Kind[ListContent]):
 
     def delete_item(self, frame: Frame, value: Value, held: ListContent, index: Value) -> None:
         if held.items is None or not isinstance(index, int):
+            frame.state.forget(value)
+            return
+        if not is_plainly_at(held.items, index):
             frame.state.forget(value)
             return
         kept = [*held.items]

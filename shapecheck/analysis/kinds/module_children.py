@@ -11,9 +11,17 @@ from shapecheck.analysis.values.model import Instance, OneOf, OpInstance, Partia
 from shapecheck.dims import Size
 from shapecheck.ops import Scalar
 from shapecheck.shapes import Tensor
+from shapecheck.signatures import OpClass
 
 LAYER: Final = "(layer)"
 """The attribute of an instance that is the layer of torch's which its class is derived from."""
+
+
+def layer_class(cls: Class) -> OpClass | None:
+    """Return the class of a library's layers that a class is derived from, if it is from one."""
+    lookup = cls.module.program.table.lookup_class
+    names = (name for name in library_ancestry(cls) if name != "torch.nn.Module")
+    return next((found for name in names if (found := lookup(name)) is not None), None)
 
 
 WRAPPED: Final = "module"

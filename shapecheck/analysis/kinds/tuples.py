@@ -125,6 +125,11 @@ def item_of(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
     return _any_item(learned(frame, items))
 
 
+def is_plainly_at(items: tuple[Value, ...], index: int) -> bool:
+    """Whether an index counts only items, none of the runs among them."""
+    return not has_run(items[: index + 1] if index >= 0 else items[index:])
+
+
 def part_of(frame: Frame, items: tuple[Value, ...], index: slice) -> tuple[Value, ...] | None:
     """Slice a tuple that may hold runs of unknown length; None where it isn't known."""
     parts = (index.start, index.stop, index.step)

@@ -14,7 +14,7 @@ from shapecheck import dtypes, spec
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.decorators import CHECKERS
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.iteration import first, iterate, last, length
+from shapecheck.analysis.interpreter.iteration import first, iterate, last, length, listed
 from shapecheck.analysis.interpreter.kinds import held_by, special
 from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function, spreads
 from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, is_constant, truth
@@ -41,7 +41,7 @@ from shapecheck.ops import UNKNOWN, Scalar, Sizes
 from shapecheck.ops.call import are, as_int, as_size, is_whole
 from shapecheck.ops.named.naming import arranged
 from shapecheck.ops.shape.first_class import bound_to
-from shapecheck.shapes import Free, Shape, Tensor, has_run
+from shapecheck.shapes import Free, Shape, Tensor
 from shapecheck.spec.objects import is_part, of_objects
 
 
@@ -113,13 +113,12 @@ def _reversed(frame: Frame, call: LibraryCall) -> Value:
 def _list(frame: Frame, call: LibraryCall) -> Value:
     items: tuple[Value, ...] | None
     items, element = iterate(frame, call.args[0]) if call.args else ((), UNKNOWN)
-    match call.get(0, "iterable"):
-        case tuple() as given if has_run(given):
-            return given
     if call.name == "sorted":
         in_order = None if call.kwargs else _in_order(items)
         element = frame.state.either(*items) if items and in_order is None else element
         items = in_order
+    elif items is None:
+        items = listed(frame, call.args[0])
     count = length(frame, call.args[0]) if call.args and items is None else None
     return frame.state.new(ListContent(items, element, count=count))
 
@@ -152,6 +151,7 @@ def _tuple(frame: Frame, call: LibraryCall) -> Value:
         case [tuple() as given, *_]:
             return tuple(given)
     items, element = iterate(frame, call.args[0])
+    items = listed(frame, call.args[0]) if items is None else items
     return Items(None, element) if items is None else items
 
 

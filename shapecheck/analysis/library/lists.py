@@ -10,11 +10,13 @@ from shapecheck.analysis.interpreter.iteration import another, as_list, iterate
 from shapecheck.analysis.interpreter.operators import filled_in
 from shapecheck.analysis.interpreter.registry import LibraryCall, MethodCall, function, on
 from shapecheck.analysis.interpreter.truth import is_constant
+from shapecheck.analysis.kinds.tuples import is_plainly_at
 from shapecheck.analysis.library.math import product
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Items, ListContent
 from shapecheck.ops import UNKNOWN, Sizes
 from shapecheck.ops.call import are, as_text, is_within
+from shapecheck.shapes import has_run
 
 
 @on(ListContent, "add_module", "register_module", takes=(0, 2))
@@ -50,7 +52,7 @@ def _extend(frame: Frame, call: MethodCall[ListContent]) -> Value:
 def _pop(frame: Frame, call: MethodCall[ListContent]) -> Value:
     items = call.held.items if call.held.kind != "set" else None
     index = call.args[0] if call.args else 0 if call.name == "popleft" else -1
-    if items and is_within(index, -len(items), len(items) - 1):
+    if items and is_within(index, -len(items), len(items) - 1) and is_plainly_at(items, index):
         rest = list(items)
         item = rest.pop(index)
         frame.state.put(call.owner, ListContent(tuple(rest), kind=call.held.kind))
@@ -69,7 +71,8 @@ def mixed(frame: Frame, content: ListContent, added: int) -> ListContent:
 @on(ListContent, "reverse", takes=0)
 def _reversed(frame: Frame, call: MethodCall[ListContent]) -> Value:
     items = call.held.items
-    turned = None if items is None else replace(call.held, items=items[::-1])
+    is_known = items is not None and not has_run(items)
+    turned = replace(call.held, items=items[::-1]) if items and is_known else None
     frame.state.put(call.owner, turned or mixed(frame, call.held, 0))
     return None
 
@@ -108,7 +111,9 @@ def _appended_left(frame: Frame, call: MethodCall[ListContent]) -> Value:
 def _insert(frame: Frame, call: MethodCall[ListContent], at: Value, item: Value) -> None:
     longer = frame.state.extended(call.held, ListContent((item,)))
     match call.held.items, at:
-        case tuple() as before, int() if longer.items is not None:
+        case tuple() as before, int() if longer.items is not None and not has_run(
+            before[:at] if at >= 0 else before[at:]
+        ):
             items = list(before)
             items.insert(at, item)
             frame.state.put(call.owner, replace(longer, items=tuple(items)))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from shapecheck.analysis.annotations.classes import defaults, is_module, library_ancestry
+from shapecheck.analysis.annotations.classes import defaults, is_module
 from shapecheck.analysis.interpreter.calls import call_back, invoke
 from shapecheck.analysis.interpreter.dict_contents import as_dict
 from shapecheck.analysis.interpreter.frame import Frame
@@ -20,7 +20,7 @@ from shapecheck.analysis.interpreter.registry import (
     on,
 )
 from shapecheck.analysis.interpreter.truth import CONTAINERS
-from shapecheck.analysis.kinds.module_children import LAYER, children, is_sequential
+from shapecheck.analysis.kinds.module_children import LAYER, children, is_sequential, layer_class
 from shapecheck.analysis.library.reflection import set_by_name
 from shapecheck.analysis.program.model import NOTHING, Dotted, Value
 from shapecheck.analysis.program.syntax import owner_of
@@ -141,14 +141,12 @@ def _of_layer(frame: Frame, call: MethodCall[Instance]) -> Value:
     """Hold what a class gives to the constructor of a library: modules, sizes, or fields."""
     if is_sequential(call.held.cls):
         return NOTHING if call.kwargs else _hold_modules(frame, call)
-    lookup = frame.program.table.lookup_class
-    names = (name for name in library_ancestry(call.held.cls) if name != "torch.nn.Module")
-    layer = next((name for name in names if lookup(name) is not None), None)
+    layer = layer_class(call.held.cls)
     if layer is None:
         if not is_module(call.held.cls):
             _hold_fields(frame, call)
         return NOTHING
-    made = invoke(frame, Dotted(layer), call.arguments, call.node, call.label)
+    made = invoke(frame, Dotted(layer.name), call.arguments, call.node, call.label)
     frame.state.set_attribute(call.owner, LAYER, made)
     return None
 

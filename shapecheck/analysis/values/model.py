@@ -24,7 +24,7 @@ from shapecheck.dtypes import ANY, DTypes
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Opaque, as_size
 from shapecheck.ops.saying import one_of_kind
-from shapecheck.shapes import Run, Shape, Tensor
+from shapecheck.shapes import Run, Shape, Tensor, has_run
 from shapecheck.signatures import OpClass
 
 _Key = TypeVar("_Key")
@@ -302,6 +302,7 @@ class Ref(Opaque):
 class ListContent:
     """The content of a list: its items where they are known, else what any item is.
 
+    Among the items may be runs of them, as in a tuple that is made of a shape of unknown rank.
     `count` is the number of items that aren't known one by one, where it is known.
     `kind` is `list`, `nn.ModuleList`, `nn.Sequential`, `deque` or `set`. `blank`: nothing is in it
     as yet, but it isn't known to stay empty.
@@ -318,7 +319,9 @@ class ListContent:
     @property
     def length(self) -> IntSize | None:
         """The number of items, where it is known."""
-        return self.count if self.items is None else len(self.items)
+        if self.items is None:
+            return self.count
+        return None if has_run(self.items) else len(self.items)
 
     @property
     def values(self) -> Sequence[Value]:
