@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from shapecheck.analysis.annotations import class_fields, declarations
 from shapecheck.analysis.annotations.class_fields import Field
@@ -15,6 +15,9 @@ from shapecheck.analysis.annotations.classes import (
     find_method,
     instance_fields,
     is_dataclass,
+    is_module,
+    is_open,
+    library_ancestry,
     members,
     own_ancestry,
 )
@@ -114,6 +117,26 @@ def made_by_construction(cls: Class) -> set[str]:
     """Return the attributes of self that the construction assigns."""
     nothing = set[str]()
     return cls.module.recall(("made", cls.node), lambda: _stored(builders(cls)[1]), nothing)
+
+
+def is_default(cls: Class, name: str, *, is_field: bool) -> bool:
+    """Whether an instance may have something else than the body of its class binds a name to.
+
+    As where a class derived from it, in its module, has; or where its methods set attributes by
+    their names. So do libraries with the `is_field` of a class that is derived from one of theirs,
+    as of a model of pydantic's, or has a decorator.
+    """
+    stored = assigned(cls)[0] | made_by_construction(cls)
+    if ANY_NAME in stored or name in cls.module.syntax.rebound(cls.name):
+        return True
+    if not is_field or is_module(cls):
+        return False
+    is_decorated = any(one.node.decorator_list for one in own_ancestry(cls))
+    return is_decorated or is_open(cls) or not _PLAIN.issuperset(library_ancestry(cls))
+
+
+_PLAIN: Final = frozenset("builtins.object abc.ABC typing.Generic typing.Protocol".split())
+"""Classes of libraries that make no constructor for those that are derived from them."""
 
 
 def begun_at_zero(cls: Class) -> set[str]:

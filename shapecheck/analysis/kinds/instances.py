@@ -28,6 +28,7 @@ from shapecheck.analysis.annotations.construction import (
     assigned,
     fields,
     hook,
+    is_default,
     is_named_tuple,
     made_by_construction,
     set_by_hook,
@@ -52,7 +53,7 @@ from shapecheck.analysis.kinds.module_children import LAYER, children, is_sequen
 from shapecheck.analysis.kinds.op_instances import with_attribute
 from shapecheck.analysis.kinds.tuples import item_of
 from shapecheck.analysis.program.declared import AnyDecl
-from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
+from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value, literal
 from shapecheck.analysis.program.syntax import Def, is_def, is_none, is_zero
 from shapecheck.analysis.values.model import (
     Argument,
@@ -68,6 +69,7 @@ from shapecheck.analysis.values.model import (
     Path,
     Ref,
     Super,
+    own_size,
     with_default,
 )
 from shapecheck.analysis.values.paths import one_of
@@ -401,7 +403,8 @@ def _field(
     if isinstance(statement, ast.AnnAssign):
         declared = reader(home.module).read(statement.annotation)
         default = isinstance(statement.value, ast.Constant) and not is_dataclass(home)
-        fixed = default and name not in content.attrs and not _is_left_to_others(content, statement)
+        is_left = _is_left_to_others(content, name, statement)
+        fixed = default and name not in content.attrs and not is_left
         if not isinstance(declared, AnyDecl) and not fixed:
             value = declared_as(frame, owner, content, name, declared)
             path = content.path + f".{name}" if content.path else name
@@ -409,8 +412,12 @@ def _field(
             value = with_default(value, path, _CHOSEN if by_hook else statement.value)
             frame.state.set_attribute(owner, name, value)
             return value
-    if name in content.attrs or _is_left_to_others(content, statement):
+    if name in content.attrs:
         return UNKNOWN
+    if content.path is not None and _is_left_to_others(content, name, statement):
+        given = literal(getattr(statement, "value", None))
+        is_size_of_its_own = type(given) is int and given > 0
+        return own_size(content.path + f".{name}", given) if is_size_of_its_own else UNKNOWN
     value = _bound(owner, functions.assigned(frame, home, statement))
     if content.path is not None:
         stored, altered = assigned(content.cls)
@@ -420,11 +427,16 @@ def _field(
     return value
 
 
-def _is_left_to_others(content: Instance, statement: ast.stmt) -> bool:
-    """Whether a class derived from that of a symbolic instance has another than a 0 or None."""
+def _is_left_to_others(content: Instance, name: str, statement: ast.stmt) -> bool:
+    """Whether a symbolic instance may have something else than what its class begins with.
+
+    A 0 or None is there for others to put something in its place.
+    """
     if content.path is None or not isinstance(statement, (ast.Assign, ast.AnnAssign)):
         return False
-    return is_none(statement.value) or is_zero(statement.value)
+    if is_none(statement.value) or is_zero(statement.value):
+        return True
+    return is_default(content.cls, name, is_field=isinstance(statement, ast.AnnAssign))
 
 
 def is_changing(

@@ -276,7 +276,8 @@ class Survey:
     `annotations` are all annotations; `generators` the functions that yield; `stores` the
     attributes of `self` that each method assigns, `ANY_NAME` among them where it may be any,
     `alters` those whose content it changes, and `mentions` those that it reads or calls;
-    `calls` the calls of each plain name, by `partial` too, `equated` what is asserted to be equal,
+    `calls` the calls of each plain name, by `partial` too, `derived` the classes of which a base
+    is spelled with a word, `equated` what is asserted to be equal,
     `reassigned` by how many functions globals are assigned, `changed` the plain names of which the
     content is changed, `handed_on` those that get another name, or are given to a function that
     isn't known;
@@ -294,6 +295,7 @@ class Survey:
         self.reassigned: Counter[str] = Counter()
         self.changed: set[str] = set()
         self.handed_on: set[str] = set()
+        self.derived: dict[str, list[ast.ClassDef]] = {}
         self.saves = False
         stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
         while stack:
@@ -318,6 +320,10 @@ class Survey:
         returns = getattr(node, "returns", None)
         if returns is not None:
             self.annotations.append(returns)
+
+    def _class(self, node: ast.ClassDef) -> None:
+        for base in node.bases:
+            self.derived.setdefault(last_word(base), []).append(node)
 
     def _annotated(self, node: ast.arg | ast.AnnAssign) -> None:
         if node.annotation is not None:
@@ -386,6 +392,8 @@ class Survey:
                 | ast.Call(args=[ast.Name(id="self"), *_])
             ):
                 self.stores[inside].add(text_of(node.args[-2]) or ANY_NAME)
+            case ast.Call(args=[ast.Name(), name, _]) if _makes_instances(inside):
+                self.stores[inside].add(text_of(name) or ANY_NAME)
 
     def _subscript(self, node: ast.Subscript, inside: ast.AST) -> None:
         if type(node.ctx) is not ast.Load:
@@ -403,6 +411,12 @@ class Survey:
         self.reassigned.update(set(node.names) & _names_stored(inside))
 
 
+def _makes_instances(function: ast.AST) -> bool:
+    """Whether a function is a method of a class, as those are that read an instance from a file."""
+    decorators = function.decorator_list if is_def(function) else []
+    return any(name_of(one) == "classmethod" for one in decorators)
+
+
 def _names_stored(tree: ast.AST) -> set[str]:
     """Return the variables that a piece of source assigns to."""
     found: set[str] = set()
@@ -418,6 +432,7 @@ _LOOKS: Final[dict[type[ast.AST], _Look]] = {
     ast.FunctionDef: Survey._function,
     ast.AsyncFunctionDef: Survey._function,
     ast.Lambda: Survey._function,
+    ast.ClassDef: Survey._class,
     ast.AnnAssign: Survey._declared,
     ast.Assert: Survey._assert,
     ast.Call: Survey._call,
@@ -632,6 +647,22 @@ class Syntax:
         NOTED.readings.add(self.reading(f"calls {name}"))
         return self.survey.calls.get(name, [])
 
+    def rebound(self, name: str) -> set[str]:
+        """Return the attributes that classes derived from one have anew, by its plain name."""
+        NOTED.readings.add(self.reading(f"derived {name}"))
+        return self._rebound(name)
+
+    def _rebound(self, name: str) -> set[str]:
+        found, waiting, seen = set[str](), [name], {name}
+        while waiting:
+            for node in self.survey.derived.get(waiting.pop(), ()):
+                found.update(*map(bound_names, node.body))
+                found.update(*(self.survey.stores[one] for one in defs(node.body)))
+                if node.name not in seen:
+                    seen.add(node.name)
+                    waiting.append(node.name)
+        return found
+
     def equated(self, name: str) -> set[frozenset[str]]:
         """Return what a module that calls a plain name asserts to be equal, as it is dumped."""
         NOTED.readings.add(self.reading(f"calls {name}"))
@@ -659,6 +690,10 @@ class Syntax:
         """Yield the calls of a plain name, and what is asserted where there are some."""
         calls = self.survey.calls.get(name, ())
         yield from map(self.lines.spelled, (*calls, *(self.survey.equated if calls else ())))
+
+    def says_derived(self, name: str) -> Iterator[str]:
+        """Yield the attributes that classes derived from one of this name have anew."""
+        yield from sorted(self._rebound(name))
 
     def says_body(self, name: str) -> Iterator[str]:
         """Yield what stands in a definition; of one that isn't there, nothing."""
@@ -711,6 +746,7 @@ class Syntax:
 _SAID: Final[dict[str, Callable[[Syntax, str], Iterator[str]]]] = {
     "name": Syntax.says_name,
     "calls": Syntax.says_calls,
+    "derived": Syntax.says_derived,
     "body": Syntax.says_body,
     "head": Syntax.says_head,
     "stores": Syntax.says_stores,

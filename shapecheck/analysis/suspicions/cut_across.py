@@ -212,10 +212,20 @@ def _apart(
                     continue
                 if _may_be_left(first) or _may_be_left(second):
                     continue
+                if _begins_with(axes[at + 1], second):
+                    continue
                 if dims.as_exact(first * second) == dims.as_exact(whole):
                     between = " ".join(map(_name, axes[at + 1 : later]))
                     return whole, first, second, between
     return None
+
+
+def _begins_with(size: IntSize, part: IntSize) -> bool:
+    """Whether a size may be a part and more behind it: `2*w`, as `repeat` gives it, is `(2 w)`."""
+    if isinstance(size, int) or size.symbol is not None:
+        return False
+    rest = dims.divide(size, part)
+    return rest is not None and not _is_fraction(rest)
 
 
 def _name(size: IntSize) -> str:

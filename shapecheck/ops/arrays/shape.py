@@ -69,7 +69,17 @@ def array_transpose(call: Call, a: Value, axes: Value = None, **rest: Value) -> 
     tensor = as_array(call, a)
     if axes is None or axes == () or axes == (None,):
         return _run(call, "reverse_axes", input=tensor)
+    given = axes if isinstance(axes, (tuple, list)) else (axes,)
+    if any(isinstance(one, Tensor) for one in given):
+        return Tensor(_of_any_sizes(call.facts.shape(tensor.shape)), tensor.dtype)
     return _run(call, "permute", input=tensor, dims=axes)
+
+
+def _of_any_sizes(shape: Shape) -> Shape:
+    """Return a shape with as many axes, in an order that isn't known."""
+    if shape.rank is None:
+        return Shape.unknown()
+    return Shape(tuple(dims.unknown() for _ in shape.dims))
 
 
 @rule("array squeeze")

@@ -502,9 +502,12 @@ def _refuse_scrambling(
         there = next(
             i for i, item in enumerate(targets) if _is_that(call, factor, size_of(dim_of(item)))
         )
-        ahead = _product(call, source[:here]), _product(call, targets[:there])
+        inside = _ahead_in(owner, factor)
+        ahead = _product(call, [*source[:here], *inside]), _product(call, targets[:there])
         left_over = _cancel(*ahead)
-        may_stay = here == there or has_run(source[:here])
+        if left_over[0] == 1 and _is_cut(factor, left_over[1]):
+            continue
+        may_stay = here == there or bool(inside) or has_run(source[:here])
         if any(map(_loose, left_over)) or (may_stay and any(map(_rounded, left_over))):
             continue
         if dims.as_exact(left_over[0]) == dims.as_exact(left_over[1]):
@@ -514,7 +517,7 @@ def _refuse_scrambling(
         if here == there and call.facts.copy().unify(*left_over):
             continue  # `b` is what stands ahead of `n` in `b*c//2 n 2`, where `c` is 2
         places = [f"is axis {here}", f"axis {there}"]
-        if here == there:
+        if here == there or inside:
             places = [f"stands behind {ahead[0]}", f"behind {ahead[1]}"]
         raise mismatch(
             f"{factor} {places[0]} before and {places[1]} after, but a regrouping moves no axis; "
@@ -534,6 +537,20 @@ def _refuse_scrambling(
             f"scrambles {Shape(tuple(source))} into {Shape(tuple(targets))}",
             about=crossed,
         )
+
+
+def _ahead_in(owner: Item, factor: IntSize) -> tuple[IntSize, ...]:
+    """Return what stands ahead of a factor in the dimension that it is a part of."""
+    parts = tuple(map(size_of, owner.parts)) if isinstance(owner, Composite) else ()
+    return parts[: parts.index(factor)] if factor in parts else ()
+
+
+def _is_cut(size: IntSize, ahead: IntSize) -> bool:
+    """Whether the front of a size may go to the axis ahead: of `2*w`, as `repeat` gives it, the 2.
+
+    A name is one axis.
+    """
+    return not is_name(size) and dims.divide(size, ahead) is not None
 
 
 def _crossed(left: Sequence[IntSize], right: Sequence[IntSize]) -> tuple[IntSize, IntSize] | None:
