@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import os
 import re
@@ -17,7 +18,7 @@ import libcst as cst
 from shapecheck import parallel, spec
 from shapecheck.analysis import Options
 from shapecheck.analysis.check.module import without_collecting
-from shapecheck.analysis.program.syntax import tree_of
+from shapecheck.analysis.program.syntax import nodes_of, tree_of
 from shapecheck.codemod.project.files import FileProblem, PythonFile, read
 from shapecheck.codemod.project.project import Name, Project
 from shapecheck.codemod.propose import fields
@@ -447,7 +448,7 @@ class _Tree:
 
         Where that hasn't helped for some rounds (`number`), more is taken back, in the end all.
         """
-        unified = {one.path for one in complaints if self._unify(one, suspects)}
+        unified = {one.path for one in complaints if self._unify(one, suspects, drafts)}
         if unified:
             return unified
         by_file: defaultdict[Path, list[verify.Complaint]] = defaultdict(list)
@@ -491,10 +492,16 @@ class _Tree:
                 self.studies.disbelieved.add((path, slot, RANK))
         return {path for path, _ in dropped}
 
-    def _unify(self, complaint: verify.Complaint, suspects: Mapping[Path, Proposed]) -> bool:
+    def _unify(
+        self,
+        complaint: verify.Complaint,
+        suspects: Mapping[Path, Proposed],
+        drafts: Mapping[Path, Draft],
+    ) -> bool:
         """Give a function one name in the place of two that an op in it takes for one.
 
-        Only what the analysis called so is called otherwise, and what may be taken back at all.
+        Or none in the place of one of them, where the op is on one of two paths. Only what the
+        analysis called so is called otherwise, and what may be taken back at all.
         """
         path, function, names = complaint.path, complaint.function, complaint.blame.names
         key = path, function, frozenset(names)
@@ -511,6 +518,11 @@ class _Tree:
             for slot, one in changed.items()
         ):
             return False
+        if path in drafts and _is_on_one_path(drafts[path].text, complaint.line):
+            texts_changed = (text for one in changed.values() for text in _texts(one))
+            if not all(_is_bare(gone, text) for text in texts_changed):
+                return False
+            kept = "_"
         for slot, one in changed.items():
             self.found[path][slot] = replace(one, kind=renamed(one.kind, gone, kept))
         return True
@@ -616,6 +628,21 @@ def _is_alone(text: spec.Spec, counts: Mapping[str, int]) -> bool:
 def _groups(proposal: Proposal) -> list[spec.Group]:
     every = (entry for text in _texts(proposal) for entry in text.entries)
     return [entry for entry in every if isinstance(entry, spec.Group)]
+
+
+def _is_on_one_path(text: str, line: int) -> bool:
+    """Whether what stands on a line of a text is in a branch of an `if`."""
+    for node in nodes_of(ast.If, tree_of(text)):
+        branches = [branch for branch in (node.body, node.orelse) if branch]
+        if any(branch[0].lineno <= line <= (branch[-1].end_lineno or 0) for branch in branches):
+            return True
+    return False
+
+
+def _is_bare(name: str, text: spec.Spec) -> bool:
+    """Whether a name is a dimension by itself wherever it stands in a text."""
+    bare = [str(one) for one in text.entries].count(name)
+    return bare == [*text.names()].count(name)
 
 
 def _texts(proposal: Proposal) -> list[spec.Spec]:

@@ -171,7 +171,8 @@ class PathKind(Kind[Path]):
         return held.at(held.text + f".{name}")
 
     def plain(self, spelling: Spelling, value: Value, held: Path) -> Value:
-        return held.size
+        # a shape is any number of sizes
+        return UNKNOWN if str(held.text).endswith("shape") else held.size
 
 
 register(Path, PathKind())

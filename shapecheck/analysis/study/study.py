@@ -46,7 +46,7 @@ from shapecheck.analysis.values.state import State
 from shapecheck.dims import IntSize, Size, Sym
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import Fields, Sizes, only
-from shapecheck.shapes import Facts, Item, Run, Shape, Tensor
+from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, has_run
 
 
 @without_collecting
@@ -275,6 +275,9 @@ class _Watcher:
     def evaluated(self, frame: Frame, node: ast.expr, value: Value) -> None:
         """Take note of what an expression is worth, each time."""
         if frame.function is self._function and frame.depth == 0:
+            content = frame.state.content(value)
+            if isinstance(content, ListContent) and has_run(content.items or ()):
+                value = content.items  # the sizes of a tensor, as a list
             before = self.seen.get(node, NOTHING)
             self.seen[node] = value if before is NOTHING else _alike(before, value)
 
@@ -311,6 +314,8 @@ def _spelled(frame: Frame, value: Value, state: State) -> Value:
     match state.content(value):
         case ListContent(items=None, kind="list", element=element):
             return ListOf(element)
+        case ListContent(items=tuple() as items, kind="list") if has_run(items):
+            return items
         case ListContent(items=tuple() as items, kind="list"):
             return ListOf(state.either(*items) if items else UNKNOWN)
     return value

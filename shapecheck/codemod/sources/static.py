@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+from collections import Counter
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final
@@ -28,15 +29,22 @@ def typed(one: Study) -> Study:
 
 @functools.lru_cache(maxsize=_KEPT)
 def variables(function: ast.AST) -> frozenset[str]:
-    """Return the names that stand for values in a function, and the words of its patterns."""
+    """Return the names that stand for one value each in a function, and the words of its patterns.
+
+    What is bound again, as in `b, c, h, w = x.shape` behind a layer, may be another size there.
+    """
     found: set[str] = set()
+    bound: Counter[str] = Counter()
     for node in nodes(function):
         match node:
-            case ast.Name(id=word) | ast.arg(arg=word):
+            case ast.Name(id=word, ctx=ast.Store()) | ast.arg(arg=word):
+                bound[word] += 1
+            case ast.Name(id=word):
                 found.add(word)
             case ast.Constant(value=str(text)) if "->" in text:
                 found.update(words(text))
-    return frozenset(found)
+    once = {word for word, times in bound.items() if times == 1}
+    return frozenset(once | (found - bound.keys()))
 
 
 def words(pattern: str) -> set[str]:

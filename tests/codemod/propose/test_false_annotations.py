@@ -226,7 +226,47 @@ def test_what_one_path_needs_of_another_tensor_leaves_an_axis_its_own(tmp_path: 
         "            x = self.lin(torch.cat([x, pe], dim=1))\n"
         "        return x @ x.transpose(1, 2)\n",
     )
-    assert 'x: Float[torch.Tensor, "b t d"], pe: Shaped[torch.Tensor, "b n d"]' in found
+    assert 'x: Float[torch.Tensor, "_ t d"], pe: Shaped[torch.Tensor, "b n d"]' in found
+
+
+@pytest.mark.parametrize("test", ["t > s", "flag"])
+def test_what_is_joined_on_one_path_has_its_own_sizes_on_the_other(
+    test: str, tmp_path: Path
+) -> None:
+    found = annotated(
+        tmp_path,
+        "def f(x, y, flag):\n"
+        "    b, t, d = x.shape\n"
+        "    c, s, e = y.shape\n"
+        f"    if {test}:\n"
+        "        return torch.cat([y, x], dim=1)\n"
+        "    return y\n"
+        "def g(x, y):\n"
+        "    b, t, d = x.shape\n"
+        "    c, s, e = y.shape\n"
+        "    return torch.cat([y, x], dim=1)\n",
+    )
+    assert 'f(x: Shaped[torch.Tensor, "b t d"], y: Shaped[torch.Tensor, "_ s _"], flag)' in found
+    assert 'g(x: Shaped[torch.Tensor, "b t d"], y: Shaped[torch.Tensor, "b s d"])' in found
+
+
+def test_what_is_bound_again_may_be_another_size(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "def f(x, down):\n"
+        "    b, c, h, w = x.shape\n"
+        "    y = down(x)\n"
+        "    b, c, h, w = y.shape\n"
+        "    return torch.zeros(b, c, h, w)\n",
+    )
+    assert 'f(x: Shaped[torch.Tensor, "b c h w"], down) -> Float[torch.Tensor, "b c2 h2 w2"]' in found
+
+
+def test_a_shape_of_something_unknown_is_any_number_of_sizes(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path, "def f(x: torch.Tensor, scores):\n    return x.view(scores.shape)\n"
+    )
+    assert "def f(x: torch.Tensor, scores):" in found
 
 
 @pytest.mark.parametrize(
