@@ -259,7 +259,9 @@ def test_what_is_bound_again_may_be_another_size(tmp_path: Path) -> None:
         "    b, c, h, w = y.shape\n"
         "    return torch.zeros(b, c, h, w)\n",
     )
-    assert 'f(x: Shaped[torch.Tensor, "b c h w"], down) -> Float[torch.Tensor, "b c2 h2 w2"]' in found
+    assert (
+        'f(x: Shaped[torch.Tensor, "b c h w"], down) -> Float[torch.Tensor, "b c2 h2 w2"]' in found
+    )
 
 
 def test_a_shape_of_something_unknown_is_any_number_of_sizes(tmp_path: Path) -> None:
