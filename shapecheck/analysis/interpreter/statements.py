@@ -56,7 +56,7 @@ from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
 from shapecheck.ops.call import are, as_shape, is_int, is_size
-from shapecheck.shapes import Facts, Run, Shape, Tensor, runs_in
+from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, runs_in
 
 _ROUNDS = 5
 
@@ -349,9 +349,14 @@ def _leave_open(facts: Facts, node: ast.If, before: State, ends: Sequence[State]
                 symbols = {run.symbol for _, run in runs if run.symbol.supposed}
                 left |= (symbols & mine.keys()) - others.keys()
     facts.runs = {run: items for run, items in facts.runs.items() if run not in left}
-    for run in (yes.keys() ^ no.keys()) - before.facts.runs.keys() if len(ends) == 2 else ():
-        if run.supposed:
+    for run in (yes.keys() | no.keys()) - before.facts.runs.keys():
+        if run.supposed and len({_numbers_of(end.facts, run) for end in ends}) > 1:
             facts.leave_numbers(run)
+
+
+def _numbers_of(facts: Facts, run: Sym) -> tuple[Item, ...]:
+    """Return which axes of a run are known to be numbers."""
+    return tuple(item if isinstance(item, int) else Run(run) for item in facts.items((Run(run),)))
 
 
 @keeping(1024)

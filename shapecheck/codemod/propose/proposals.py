@@ -25,6 +25,7 @@ from shapecheck.codemod.sources.comments import Claim, Claims, Comments, given, 
 from shapecheck.codemod.sources.record_check import contradiction
 from shapecheck.codemod.sources.records import known, propose
 from shapecheck.codemod.sources.static import (
+    bound_again,
     ranks_asked,
     tensors_in,
     variables,
@@ -197,7 +198,7 @@ class Proposer:
         if claimed.waits:
             self.waiting.add((one.qualname, one.nth))
         code = self.code - tensors_in(one)
-        own = variables(one.function.node)
+        own = variables(one.function.node) - bound_again(one.function.node)
         hints = {**one.labels, **claimed.hints}
         names = Names(one.sizes, hints, code, own, named(one), one.qualname in self.apart)
         told = self._told.get(one.function.node, {})

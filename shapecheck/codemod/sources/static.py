@@ -29,22 +29,29 @@ def typed(one: Study) -> Study:
 
 @functools.lru_cache(maxsize=_KEPT)
 def variables(function: ast.AST) -> frozenset[str]:
-    """Return the names that stand for one value each in a function, and the words of its patterns.
-
-    What is bound again, as in `b, c, h, w = x.shape` behind a layer, may be another size there.
-    """
+    """Return the names that stand for values in a function, and the words of its patterns."""
     found: set[str] = set()
+    for node in nodes(function):
+        match node:
+            case ast.Name(id=word) | ast.arg(arg=word):
+                found.add(word)
+            case ast.Constant(value=str(text)) if "->" in text:
+                found.update(words(text))
+    return frozenset(found)
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def bound_again(function: ast.AST) -> frozenset[str]:
+    """Return the names that a function binds more than once.
+
+    In `b, c, h, w = x.shape` behind a layer each may be another size than before.
+    """
     bound: Counter[str] = Counter()
     for node in nodes(function):
         match node:
             case ast.Name(id=word, ctx=ast.Store()) | ast.arg(arg=word):
                 bound[word] += 1
-            case ast.Name(id=word):
-                found.add(word)
-            case ast.Constant(value=str(text)) if "->" in text:
-                found.update(words(text))
-    once = {word for word, times in bound.items() if times == 1}
-    return frozenset(once | (found - bound.keys()))
+    return frozenset(word for word, times in bound.items() if times > 1)
 
 
 def words(pattern: str) -> set[str]:

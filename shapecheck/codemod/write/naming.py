@@ -29,6 +29,7 @@ from shapecheck.codemod.write.annotation_types import (
     keeps,
 )
 from shapecheck.dims import DimExpr, IntSize, Kind, Size, Sym, size_of, symbol_of
+from shapecheck.dims.origins import ChosenToFit
 from shapecheck.ops import UNKNOWN, Value
 from shapecheck.shapes import Run, Shape, Tensor, has_run
 
@@ -75,9 +76,9 @@ class Names:
     `sizes` are expressions by the sizes that they have, `hints` names by symbols. Where `known`
     isn't None, a dimension without a name that isn't among these symbols stays without one. `whole`
     is the group that others broadcast to. `code` are the identifiers of the module: what is called
-    otherwise has its name from an op's signature. `own` are the variables of the function, and
-    `taken` the names that its annotations have already. `apart`: what other functions call the same
-    is two dimensions. The function `attends` where it is given queries.
+    otherwise has its name from an op's signature. `own` are the variables of the function that are
+    bound once, and `taken` the names that its annotations have already. `apart`: what other
+    functions call the same is two dimensions. The function `attends` where it is given queries.
     """
 
     def __init__(
@@ -236,6 +237,8 @@ class Names:
         size = dims.whole(size_of(dim))
         if isinstance(size, int):
             return str(size) if size >= 0 else "_"
+        if any(isinstance(symbol.origin, ChosenToFit) for symbol in size.symbols()):
+            return "_"  # where it is left out it is None
         if size in self.sizes:
             return "{" + self.sizes[size] + "}"
         if any(s.options or s.left_open or self._is_loose(s) for s in size.symbols()):

@@ -264,6 +264,26 @@ def test_what_is_bound_again_may_be_another_size(tmp_path: Path) -> None:
     )
 
 
+def test_a_size_that_may_be_left_out_is_in_no_annotation(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "class A(nn.Module):\n"
+        "    def __init__(self, d, out=None, more=None):\n"
+        "        super().__init__()\n"
+        "        self.out, self.more = out, more\n"
+        "        self.last = nn.Linear(d, d if out is None else out)\n"
+        "        if more is not None:\n"
+        "            self.first = nn.Linear(d + more, d)\n"
+        "        else:\n"
+        "            self.first = nn.Linear(d, d)\n"
+        "    def forward(self, x, y=None):\n"
+        "        if y is None:\n"
+        "            return self.last(self.first(x))\n"
+        "        return self.last(self.first(torch.cat((x, y), dim=1)))\n",
+    )
+    assert "{self" not in found
+
+
 def test_a_shape_of_something_unknown_is_any_number_of_sizes(tmp_path: Path) -> None:
     found = annotated(
         tmp_path, "def f(x: torch.Tensor, scores):\n    return x.view(scores.shape)\n"
