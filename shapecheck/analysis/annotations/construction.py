@@ -126,8 +126,9 @@ def is_default(cls: Class, name: str, *, is_field: bool) -> bool:
     their names. So do libraries with the `is_field` of a class that is derived from one of theirs,
     as of a model of pydantic's, or has a decorator.
     """
-    stored = assigned(cls)[0] | made_by_construction(cls)
-    if ANY_NAME in stored or name in cls.module.syntax.rebound(cls.name):
+    if ANY_NAME in assigned(cls)[0] or ANY_NAME in made_by_construction(cls):
+        return True
+    if name in cls.module.syntax.rebound(cls.name):
         return True
     if not is_field or is_module(cls):
         return False

@@ -43,9 +43,9 @@ def spelled_out(frame: Frame, value: Value) -> tuple[Value, ...] | None:
 def listed(frame: Frame, value: Value) -> tuple[Value, ...] | None:
     """Return the items of a tuple or a list, runs among them; None for anything else."""
     held = held_by(frame, value)
-    return (
-        held.items if isinstance(held, ListContent) else held if isinstance(held, tuple) else None
-    )
+    if isinstance(held, ListContent):
+        return held.items
+    return held if isinstance(held, tuple) else None
 
 
 def learned(frame: Frame, items: tuple[Value, ...]) -> tuple[Value, ...]:

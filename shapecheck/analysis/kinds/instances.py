@@ -403,8 +403,8 @@ def _field(
     if isinstance(statement, ast.AnnAssign):
         declared = reader(home.module).read(statement.annotation)
         default = isinstance(statement.value, ast.Constant) and not is_dataclass(home)
-        is_left = _is_left_to_others(content, name, statement)
-        fixed = default and name not in content.attrs and not is_left
+        is_first = default and name not in content.attrs
+        fixed = is_first and not _is_left_to_others(content, name, statement)
         if not isinstance(declared, AnyDecl) and not fixed:
             value = declared_as(frame, owner, content, name, declared)
             path = content.path + f".{name}" if content.path else name

@@ -125,10 +125,7 @@ class ListKind(Kind[ListContent]):
             frame.state.put(value, ListContent(tuple(items), kind=held.kind))
 
     def delete_item(self, frame: Frame, value: Value, held: ListContent, index: Value) -> None:
-        if held.items is None or not isinstance(index, int):
-            frame.state.forget(value)
-            return
-        if not is_plainly_at(held.items, index):
+        if held.items is None or not isinstance(index, int) or not is_plainly_at(held.items, index):
             frame.state.forget(value)
             return
         kept = [*held.items]

@@ -14,7 +14,7 @@ from shapecheck import dtypes, spec
 from shapecheck.analysis.interpreter import fitting
 from shapecheck.analysis.interpreter.decorators import CHECKERS
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.interpreter.iteration import first, iterate, last, length, listed
+from shapecheck.analysis.interpreter.iteration import as_list, first, iterate, last, length, listed
 from shapecheck.analysis.interpreter.kinds import held_by, special
 from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function, spreads
 from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, is_constant, truth
@@ -111,16 +111,15 @@ def _reversed(frame: Frame, call: LibraryCall) -> Value:
 
 @function("builtins.list", "builtins.sorted", takes=(0, 1))
 def _list(frame: Frame, call: LibraryCall) -> Value:
-    items: tuple[Value, ...] | None
-    items, element = iterate(frame, call.args[0]) if call.args else ((), UNKNOWN)
-    if call.name == "sorted":
-        in_order = None if call.kwargs else _in_order(items)
-        element = frame.state.either(*items) if items and in_order is None else element
-        items = in_order
-    elif items is None:
-        items = listed(frame, call.args[0])
-    count = length(frame, call.args[0]) if call.args and items is None else None
-    return frame.state.new(ListContent(items, element, count=count))
+    if not call.args:
+        return frame.state.new(ListContent(()))
+    if call.name != "sorted":
+        return frame.state.new(as_list(frame, call.args[0]))
+    items, element = iterate(frame, call.args[0])
+    in_order = None if call.kwargs else _in_order(items)
+    element = frame.state.either(*items) if items and in_order is None else element
+    count = length(frame, call.args[0]) if in_order is None else None
+    return frame.state.new(ListContent(in_order, element, count=count))
 
 
 def _in_order(items: Sequence[Value] | None) -> tuple[Value, ...] | None:

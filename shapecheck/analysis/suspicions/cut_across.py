@@ -20,6 +20,7 @@ from shapecheck.analysis.suspicions.sources import RECURRENT, body, unpacked_fro
 from shapecheck.analysis.values.model import OpInstance
 from shapecheck.dims import Batched, FloorDiv, IntSize, Kind, Size, Untold, size_of
 from shapecheck.ops.call import only
+from shapecheck.ops.shape.reshape import begins_with
 from shapecheck.shapes import Item, Run, Tensor, dim_of, runs_in
 
 _SHIFTED: Final = frozenset("cat concat concatenate pad new_zeros".split())
@@ -212,20 +213,12 @@ def _apart(
                     continue
                 if _may_be_left(first) or _may_be_left(second):
                     continue
-                if _begins_with(axes[at + 1], second):
+                if begins_with(axes[at + 1], second):
                     continue
                 if dims.as_exact(first * second) == dims.as_exact(whole):
                     between = " ".join(map(_name, axes[at + 1 : later]))
                     return whole, first, second, between
     return None
-
-
-def _begins_with(size: IntSize, part: IntSize) -> bool:
-    """Whether a size may be a part and more behind it: `2*w`, as `repeat` gives it, is `(2 w)`."""
-    if isinstance(size, int) or size.symbol is not None:
-        return False
-    rest = dims.divide(size, part)
-    return rest is not None and not _is_fraction(rest)
 
 
 def _name(size: IntSize) -> str:

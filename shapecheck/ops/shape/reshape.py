@@ -505,7 +505,7 @@ def _refuse_scrambling(
         inside = _ahead_in(owner, factor)
         ahead = _product(call, [*source[:here], *inside]), _product(call, targets[:there])
         left_over = _cancel(*ahead)
-        if left_over[0] == 1 and _is_cut(factor, left_over[1]):
+        if left_over[0] == 1 and begins_with(factor, left_over[1]):
             continue
         may_stay = here == there or bool(inside) or has_run(source[:here])
         if any(map(_loose, left_over)) or (may_stay and any(map(_rounded, left_over))):
@@ -545,12 +545,15 @@ def _ahead_in(owner: Item, factor: IntSize) -> tuple[IntSize, ...]:
     return parts[: parts.index(factor)] if factor in parts else ()
 
 
-def _is_cut(size: IntSize, ahead: IntSize) -> bool:
-    """Whether the front of a size may go to the axis ahead: of `2*w`, as `repeat` gives it, the 2.
+def begins_with(size: IntSize, part: IntSize) -> bool:
+    """Whether a size may be a part with more behind it: `2*w`, as `repeat` gives it, is `(2 w)`.
 
-    A name is one axis.
+    What is one symbol isn't cut.
     """
-    return not is_name(size) and dims.divide(size, ahead) is not None
+    if isinstance(size, int) or size.symbol is not None:
+        return False
+    rest = dims.divide(size, part)
+    return rest is not None and not _worse(rest)
 
 
 def _crossed(left: Sequence[IntSize], right: Sequence[IntSize]) -> tuple[IntSize, IntSize] | None:
