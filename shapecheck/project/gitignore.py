@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 
 def matches(path: str, *, is_folder: bool) -> bool:
@@ -31,4 +33,6 @@ def _specs(folder: Path) -> tuple[tuple[Path, GitIgnoreSpec], ...]:
 
 
 def _spec(folder: Path, file: Path) -> tuple[Path, GitIgnoreSpec]:
+    from pathspec import GitIgnoreSpec
+
     return folder, GitIgnoreSpec.from_lines(file.read_text(errors="replace").splitlines())

@@ -34,15 +34,32 @@ def perhaps(text: str, module: str, *, is_package: bool) -> Iterable[Imported] |
 
     None where that takes a closer look.
     """
-    statements = [one["statement"] for one in _STATEMENT.finditer(text)]
-    lines = "\n".join(line for line in text.split("\n") if "import" in line or "from" in line)
-    if len(statements) != len(_WORD.findall(lines)):
+    statements, words, end = [], 0, 0
+    for start, stop in _lines_with(text, ("import", "from")):
+        words += len(_WORD.findall(text, start, stop))
+        if start >= end and (one := _STATEMENT.match(text, start)):
+            statements.append(one["statement"])
+            end = one.end()
+    if len(statements) != words:
         return None
     try:
         tree = ast.parse("\n".join(map(str.strip, statements)))
     except (SyntaxError, ValueError):
         return None
     return [one for node in tree.body for one in _imported(node, module, is_package)]
+
+
+def _lines_with(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
+    """Return where the lines start and end in which any of the words stands."""
+    found = set()
+    for word in words:
+        at = text.find(word)
+        while at != -1:
+            end = text.find("\n", at)
+            end = len(text) if end == -1 else end
+            found.add((text.rfind("\n", 0, at) + 1, end))
+            at = text.find(word, end)
+    return sorted(found)
 
 
 def surely(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
 _FOLDERS: Final = ("site-packages", "dist-packages")
@@ -48,16 +47,20 @@ def _about_torch(folder: str, changed: int) -> frozenset[str]:
     for name in os.listdir(folder):  # noqa: PTH208
         if not name.endswith(_INFO):
             continue
-        info = Path(folder, name)
-        if _REQUIRES.search(_text(info / "METADATA")) is not None:
+        info = os.path.join(folder, name)  # noqa: PTH118
+        said = _content(os.path.join(info, "METADATA"))  # noqa: PTH118
+        about = said.partition(b"\n\n")[0].decode(errors="replace")  # a description follows
+        if _REQUIRES.search(about) is not None:
             found.add(name.partition("-")[0])
-            tops = map(_TOP.match, _text(info / "RECORD").splitlines())
+            record = _content(os.path.join(info, "RECORD")).decode(errors="replace")  # noqa: PTH118
+            tops = map(_TOP.match, record.splitlines())
             found.update(top[1] for top in tops if top is not None)
     return frozenset(found)
 
 
-def _text(path: Path) -> str:
+def _content(path: str) -> bytes:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        with open(path, "rb") as file:  # noqa: PTH123 - there are hundreds of packages
+            return file.read()
     except OSError:
-        return ""
+        return b""
