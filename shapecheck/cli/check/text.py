@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TextIO
 
-from rich.text import Text
-
 from shapecheck.cli import _sources
 from shapecheck.cli._commands import plural
-from shapecheck.cli._console import console_on
+from shapecheck.cli._console import lines_on
 from shapecheck.cli.check.known import known
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ class TextReport:
     """Prints findings in the order in which they come, and a last line that counts them."""
 
     def __init__(self, stream: TextIO, *, color: bool) -> None:
-        self._console = console_on(stream, color=color)
+        self._print = lines_on(stream, color=color)
         self._errors = self._warnings = 0
         self._about_shapes = 0
         self._files: set[str] = set()
@@ -35,19 +33,19 @@ class TextReport:
             self._files.add(finding.file)
         self._warnings += finding.is_warning
         numbers = [str(n) for n in (finding.line, finding.column + 1) if n > 0]
-        title = Text(":".join([_sources.shown(finding.file), *numbers]), style="bold")
-        title.append(": ").append(f"{finding.severity}: ", style=f"bold {color}")
+        place = ":".join([_sources.shown(finding.file), *numbers])
         message = "\n".join(map(_sources.shown, finding.message.split("\n")))
-        title.append(message, style="bold" if finding.is_about_shapes else "")
-        if (finding.is_error or finding.is_warning) and finding.code is not None:
-            title.append("  ").append(f"[{finding.code}]", style="yellow")
-        self._console.print(title)
+        has_code = (finding.is_error or finding.is_warning) and finding.code is not None
+        self._print(
+            (f"{place}: ", "bold"),
+            (f"{finding.severity}: ", f"bold {color}"),
+            (message, "bold"),
+            (f"  [{finding.code}]" if has_code else "", "bold yellow"),
+        )
         self._show_source(finding, color)
         for note in finding.notes:
-            self._console.print(
-                Text("  note: ", style="cyan").append(_sources.shown(note), style="default")
-            )
-        self._console.print()
+            self._print(("  note: ", "cyan"), (_sources.shown(note), ""))
+        self._print()
 
     def _show_source(self, finding: Finding, color: str) -> None:
         span = (finding.line, finding.column, finding.end_line, finding.end_column)
@@ -55,15 +53,17 @@ class TextReport:
         gutter = max((len(str(line.number)) for line in shown if line.number), default=0) + 4
         for line in shown:
             number = "..." if line.number is None else str(line.number)
-            source = Text(f"{number:>{gutter}} | ", style="blue")
-            source.append(line.before, style="default")
-            source.append(line.marked, style=f"bold {color}")
-            source.append(line.after, style="default")
-            source.rstrip()
-            self._console.print(source)
+            self._print(
+                (f"{number:>{gutter}} | ", "blue"),
+                (line.before, ""),
+                (line.marked, f"bold {color}"),
+                (line.after, ""),
+            )
             if line.number is not None and finding.column >= 0:
-                under = Text(f"{'':>{gutter}} | ", style="blue").append(" " * line.indent)
-                self._console.print(under.append("^" * line.width, style=f"bold {color}"))
+                self._print(
+                    (f"{'':>{gutter}} | {' ' * line.indent}", "blue"),
+                    ("^" * line.width, f"bold {color}"),
+                )
 
     def finish(self, run: Outcome, *, only_shapes: bool) -> None:
         """Print the last line."""
@@ -77,23 +77,21 @@ class TextReport:
             found = f"Found {plural(self._errors, 'error')} in {plural(len(self._files), 'file')}"
             is_counted = run.checked is not None or not run.is_complete
             found = f"{found} ({checked})" if is_counted else found
-            self._console.print(Text(found, style="bold red"))
+            self._print((found, "bold red"))
         elif run.is_complete:
             found = "no issues found" if run.checked is None else f"no issues found in {files}"
             if run.advice is None:
-                self._console.print(Text(f"Success: {found}", "bold green"))
+                self._print((f"Success: {found}", "bold green"))
             else:
-                self._console.print(Text(f"{found[0].upper()}{found[1:]}", "bold"))
+                self._print((f"{found[0].upper()}{found[1:]}", "bold"))
         if self._warnings:
             them = plural(self._warnings, "suspicion")
-            self._console.print(f"{them}, which {'is' if self._warnings == 1 else 'are'} no error")
+            self._print((f"{them}, which {'is' if self._warnings == 1 else 'are'} no error", ""))
         for line in known(run.covered, run.uncounted):
-            self._console.print(line, highlight=False)
+            self._print((line, ""))
         if run.advice is not None:
-            self._console.print(run.advice)
+            self._print((run.advice, ""))
         other = self._errors - self._about_shapes
         if not only_shapes and run.is_complete and other:
-            self._console.print(
-                f"{self._about_shapes or 'none'} of them about shapes; --only-shapes leaves out "
-                f"the {plural(other, 'other')}"
-            )
+            about = f"{self._about_shapes or 'none'} of them about shapes"
+            self._print((f"{about}; --only-shapes leaves out the {plural(other, 'other')}", ""))
