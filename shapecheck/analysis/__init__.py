@@ -64,6 +64,7 @@ __all__ = [
     "covered",
     "digest_of",
     "follows",
+    "get_ready",
     "inspect",
     "is_installed",
     "mentions_tensors",
@@ -71,6 +72,11 @@ __all__ = [
     "renew",
     "unread",
 ]
+
+
+def get_ready() -> None:
+    """Import what analyses a module, before copies of the process would each do so."""
+    from shapecheck.analysis.check import module  # noqa: F401 - late, as below
 
 
 def analyze_module(source: Source, host: Host, options: Options) -> list[Diagnostic]:

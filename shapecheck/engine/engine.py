@@ -82,6 +82,7 @@ class Engine(Generic[F]):
         self._lookings: dict[str, Checking] = {}
         self._digests: dict[str, tuple[Source | None, dict[str, str]]] = {}
         self._again: dict[tuple[str, str], RestsOn | None] = {}
+        self._found_stale: dict[str, tuple[ModuleRecord, set[int] | None]] = {}
 
     def check(self, module: str) -> Sequence[Diagnostic]:
         """Return what is said of a module, as `analysis.analyze_module` does.
@@ -126,7 +127,7 @@ class Engine(Generic[F]):
         """
         changed = self._changed(record)
         if changed:
-            if record.module in changed or self._stale(record, changed) != set():
+            if record.module in changed or self._stale(record) != set():
                 return False
             record = record.seen_with(self._versions(record.versions))
             if self._store is not None:
@@ -191,6 +192,7 @@ class Engine(Generic[F]):
         self._looks.clear()
         self._lookings.clear()
         self._again.clear()
+        self._found_stale.clear()
         for name in modules:
             self._digests.pop(name, None)
 
@@ -201,9 +203,15 @@ class Engine(Generic[F]):
     def _versions(self, modules: Iterable[str]) -> Versions:
         return {name: self.files.version(name) for name in modules}
 
-    def _stale(self, record: ModuleRecord, changed: Collection[str]) -> set[int] | None:
+    def _stale(self, record: ModuleRecord) -> set[int] | None:
         """Return which of the readings of a record aren't what they were; None for all."""
-        readings = record.readings
+        known = self._found_stale.get(record.module)
+        if known is None or known[0] is not record:
+            known = self._found_stale[record.module] = record, self._find_stale(record)
+        return known[1]
+
+    def _find_stale(self, record: ModuleRecord) -> set[int] | None:
+        readings, changed = record.readings, self._changed(record)
         if readings is None:
             return None
         return {
@@ -306,7 +314,7 @@ class Engine(Generic[F]):
     def _asking(self, module: str, known: ModuleRecord | None) -> _Asking:
         """Return what finds out which answers in a record of a module are still right."""
         again = partial(self._asked_again, module)
-        stale = None if known is None else self._stale(known, self._changed(known))
+        stale = None if known is None else self._stale(known)
         grounds = None if known is None else known.grounds
         if grounds is None or stale is None:
             return _Asking(Grounds(), {}, again)

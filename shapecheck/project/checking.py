@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from shapecheck import config, parallel
-from shapecheck.analysis import Coverage, Options, mentions_tensors
+from shapecheck.analysis import Coverage, Options, get_ready, mentions_tensors
 from shapecheck.engine import Database, Store, Tally, Version, fingerprint
 from shapecheck.project import codes
 from shapecheck.project.exchange import Exchange
@@ -22,7 +22,7 @@ from shapecheck.project.reading import Reader
 from shapecheck.project.relevance import functions_and_shapes
 from shapecheck.project.settings import Settings
 from shapecheck.project.sharding import Shard
-from shapecheck.project.tasks import Checked, Task, Tasks, checked
+from shapecheck.project.tasks import Checked, Task, Tasks, checked, is_new
 
 _RECURSION_LIMIT: Final = 2**14
 # So many lines that have nothing to do with tensors cost what one costs that has.
@@ -51,6 +51,7 @@ def check(
     try:
         with many_objects():
             run.take(mine)
+            run.get_ready(mine)
             every = parallel.each(run.checked, mine, run.cost)
             run.give(task for task, one in zip(mine, every, strict=True) if one.tally.kept)
     except stub_error() as error:
@@ -119,6 +120,16 @@ class _Run:
         """Take what the team has of these modules."""
         if self._exchange is not None:
             self._exchange.take(_versions(tasks))
+
+    def get_ready(self, tasks: Iterable[Task]) -> None:
+        """Import the analysis, if it is going to be asked of these modules."""
+        by_version = {(one.module.name, one.analysis.version(one.module)): one for one in tasks}
+        new: Iterable[Task] = by_version.values()
+        if self._store is not None:
+            versions = [(name, version) for name, version in by_version if version is not None]
+            new = (by_version[one] for one in self._store.lacking(versions))
+        if any(is_new(one, self._reader, self._settings) for one in new):
+            get_ready()
 
     def give(self, tasks: Iterable[Task]) -> None:
         """Let the team have what was found of these modules."""

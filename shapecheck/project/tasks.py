@@ -13,7 +13,7 @@ from shapecheck.analysis import NO_TENSORS, Coverage, Diagnostic, Options, menti
 from shapecheck.engine import Store, Tally
 from shapecheck.project import targets
 from shapecheck.project.analysing import Analysis
-from shapecheck.project.comments import ignores
+from shapecheck.project.comments import Comments, ignores
 from shapecheck.project.comments import settings as settings_in
 from shapecheck.project.failures import failure
 from shapecheck.project.findings import Finding, stop
@@ -22,7 +22,7 @@ from shapecheck.project.modules import Module, Modules
 from shapecheck.project.parsing import mistakes, parsed
 from shapecheck.project.reading import Reader, UnreadableError
 from shapecheck.project.reporting import ask_for_tree, findings
-from shapecheck.project.settings import Settings
+from shapecheck.project.settings import ModuleSettings, Settings
 from shapecheck.project.targets import Target, TargetError
 
 _SOURCES: Final = "src"
@@ -148,6 +148,18 @@ class Tasks:
                 yield Task(module, path, module.name in modules.given, analysis)
 
 
+def is_new(task: Task, reader: Reader, settings: Settings) -> bool:
+    """Whether a module of which nothing is known is one to analyse."""
+    source = reader.read(task.module.name, task.module.path)
+    if source is None or not mentions_tensors(source.text):
+        return False
+    return _is_shown(settings_in(source.text, settings.of(task.module.name)), ignores(source.text))
+
+
+def _is_shown(settings: ModuleSettings, comments: Comments) -> bool:
+    return not (settings.ignore_errors or comments.hide_all)
+
+
 def checked(task: Task, reader: Reader, settings: Settings) -> Checked:
     """Check one module; raises `StubError`."""
     module = task.module
@@ -157,7 +169,7 @@ def checked(task: Task, reader: Reader, settings: Settings) -> Checked:
         return Checked([stop(task.path, str(error))], is_read=False)
     settings_here = settings_in(source.text, settings.of(module.name))
     comments = ignores(source.text)
-    is_shown = not (settings_here.ignore_errors or comments.hide_all)
+    is_shown = _is_shown(settings_here, comments)
     known = task.analysis.known(module) if is_shown else None
     if known is not None and not ask_for_tree(known.said):
         shown = findings(known.said, source, _EMPTY, comments, settings_here)
