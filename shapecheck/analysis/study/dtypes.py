@@ -60,9 +60,10 @@ def with_dtypes(seen: Study) -> Study:
         """Return the kinds of those that can be of one only, beside what is found already."""
         # What bools fit, ints do too, but for masks; an index may be a mask if its name allows it.
         no_ints, no_floats = misfits(names, dtypes.SIGNED), misfits(names, dtypes.FLOAT)
-        no_bools = misfits([name for name in names if name in no_floats], dtypes.BOOL)
+        masks = {name for name in no_ints - no_floats if _MASK.search(name)}
+        no_bools = misfits([name for name in names if name in no_floats | masks], dtypes.BOOL)
         no_bools |= {name for name in no_floats - no_ints if _NUMBERS.search(name)}
-        kinds = dict.fromkeys(no_ints - no_floats, dtypes.FLOAT)
+        kinds = dict.fromkeys(no_ints - no_floats - (masks - no_bools), dtypes.FLOAT)
         kinds |= dict.fromkeys((no_floats & no_bools) - no_ints, dtypes.SIGNED)
         return kinds | dict.fromkeys((no_floats & no_ints) - no_bools, dtypes.BOOL)
 
@@ -79,6 +80,8 @@ def with_dtypes(seen: Study) -> Study:
 _MOST_TRIED: Final = 8
 _NUMBERS: Final = re.compile(r"(?:^|_)(?:ids?|idxs?|inds?|index|indexes|indices)$")
 """What people call a tensor of places, not a mask."""
+_MASK: Final = re.compile(r"mask", re.IGNORECASE)
+"""What people call a tensor that may be of bools where ints don't do: a mask of attention."""
 
 
 def _has_any_dtype(value: Value) -> bool:

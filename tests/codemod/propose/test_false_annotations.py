@@ -383,3 +383,17 @@ def test_what_a_tensor_is_made_of_is_none(made: str, tmp_path: Path) -> None:
     """What is done with it behind that says nothing of what was given."""
     text = f"def track(video):\n    video = {made}\n    return video.permute(0, 4, 1, 2, 3)\n"
     assert "def track(video) ->" in annotated(tmp_path, text)
+
+
+def test_a_mask_that_may_be_of_bools_isnt_said_to_be_of_floats(tmp_path: Path) -> None:
+    """Attention takes either; what it's called tells that bools have to be thought of."""
+    text = (
+        "def attend(q: torch.Tensor, mask: torch.Tensor):\n"
+        "    q, mask = rearrange(q, 'b n d -> b 1 n d'), rearrange(mask, 'b j -> b 1 1 j')\n"
+        "    return nn.functional.scaled_dot_product_attention(q, q, q, attn_mask=mask)\n"
+    )
+    assert 'q: Float[torch.Tensor, "b n d"], mask: Shaped[torch.Tensor, "b ' in annotated(
+        tmp_path, text
+    )
+    inverted = text.replace("attn_mask=mask", "attn_mask=~mask")
+    assert 'mask: Bool[torch.Tensor, "b ' in annotated(tmp_path, inverted)
