@@ -32,7 +32,7 @@ from shapecheck.analysis.program.answers import Ground, Grounds
 from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.program.reading import body_of, name_in_module, unnoted
+from shapecheck.analysis.program.reading import Unnoted, body_of, name_in_module
 from shapecheck.analysis.program.report import Reporter, group_of
 from shapecheck.analysis.program.syntax import DEFINITIONS, defs, is_def
 from shapecheck.analysis.values.state import State
@@ -199,7 +199,7 @@ def _annotations_outside(module: Module) -> None:
 def _annotations(module: Module, lines: Lines | None) -> list[ast.expr]:
     """Return the annotations on the lines of a function or method, or those outside of all."""
     if module.annotations is None:
-        with unnoted():
+        with Unnoted():
             starts = sorted(_lines(function.node) for function, _ in functions(module))
         found: dict[Lines | None, list[ast.expr]] = {}
         for node in module.survey.annotations:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from operator import attrgetter
 from typing import Final, TypeAlias
@@ -127,7 +127,7 @@ def _best(checks: _Checks) -> Observed:
     if not spelled_out:
         return first
     best = min(first, max(spelled_out, key=_GRADE), key=_GRADE)
-    return replace(best, plain=first)
+    return Observed(best.grade, best.value, best.state, first)
 
 
 _GRADE: Final = attrgetter("grade")

@@ -53,7 +53,7 @@ def opened(state: State, content: DictContent) -> DictContent:
     """Return a dict that may have other keys beside those that are known."""
     if content.items is None:
         return content
-    return replace(content, items=None, known=content.items, blank=True)
+    return DictContent(None, content.element, content.kind, content.items, True, content.default)
 
 
 def thinned(state: State, content: DictContent) -> DictContent:
@@ -109,7 +109,7 @@ def put(frame: Frame, owner: Value, content: DictContent, key: Value, value: Val
         wide = opened(state, content)
         element = value if wide.blank else state.either(wide.element, value)
         known = {name: state.either(held, value) for name, held in wide.known.items()}
-        made = replace(wide, element=element, known=known, blank=False)
+        made = DictContent(None, element, wide.kind, known, False, wide.default)
     state.put(owner, made)
 
 

@@ -94,6 +94,22 @@ def observing(program: Program, observer: Observer) -> Iterator[None]:
             _observers[program] = before
 
 
+class _Doubting:
+    """A stretch of a body that the program may not get to; see `Frame.doubting`."""
+
+    def __init__(self, frame: Frame, doubtful: bool) -> None:
+        self._frame, self._doubtful = frame, doubtful
+        self._before, self._returns = frame.doubt, len(frame.returns)
+
+    def __enter__(self) -> None:
+        self._frame.doubt += self._doubtful
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None:
+            returns = len(self._frame.returns) > self._returns
+            self._frame.doubt = self._before + (self._doubtful and returns)
+
+
 class Frame:
     """The interpreter of one body.
 
@@ -243,13 +259,9 @@ class Frame:
             self.state.put(value, None)
         return UNKNOWN if is_rebound else value
 
-    @contextmanager
-    def doubting(self, doubtful: bool = True) -> Iterator[None]:
+    def doubting(self, doubtful: bool = True) -> _Doubting:
         """Run what the program may not get to; what follows is as doubtful if that can return."""
-        before, returns = self.doubt, len(self.returns)
-        self.doubt += doubtful
-        yield
-        self.doubt = before + (doubtful and len(self.returns) > returns)
+        return _Doubting(self, doubtful)
 
     # Running ----------------------------------------------------------------------------------
 

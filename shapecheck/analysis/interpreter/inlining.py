@@ -33,7 +33,7 @@ from shapecheck.analysis.program.asking import about, asks, asks_about, written
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
 from shapecheck.analysis.program.modules import Module, Program
-from shapecheck.analysis.program.reading import Body, body_of, unnoted
+from shapecheck.analysis.program.reading import Body, Unnoted, body_of
 from shapecheck.analysis.program.syntax import ANY_NAME, DEFINITIONS, names_in
 from shapecheck.analysis.relevance import is_installed
 from shapecheck.analysis.values.heap import enclosing, inside, reachable, unknowns
@@ -212,7 +212,7 @@ class _Telling:
         if asked.answer == _TOO_LONG:
             return _Recalled(_GIVEN_UP, True, rests_on)
         try:
-            with unnoted():
+            with Unnoted():
                 found, is_limited = self._read(asked, Reader(program, self._writer), seen)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             return None  # it was out of anyone's record, or wasn't to be read

@@ -221,6 +221,51 @@ class _Answer:
     height: int = 0
 
 
+class _Before(NamedTuple):
+    """What was open when a question was begun, which had a `number`; see `Memory`."""
+
+    asked: set[Ground | Grounds]
+    met: int
+    is_limited: bool
+    is_chained: bool
+    depth: int
+    height: int
+    is_close: bool
+    number: int
+    mark: int
+
+
+class _Answering:
+    """A question while it is being answered, see `Memory.answering`, and what is `kept` of that."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        question: Hashable,
+        home: str,
+        limited: Hashable | None,
+        origin: _Origin | None,
+        depth: int,
+        telling: Telling | None,
+    ) -> None:
+        self._memory = memory
+        self.question, self.home, self.limited = question, home, limited
+        self.origin, self.depth, self.telling = origin, depth, telling
+        self.kept: object = MISSING
+        self._before: _Before | None = None
+
+    def __enter__(self) -> Callable[[object], None]:
+        self._before = self._memory.open_question(self.question, self.depth)
+        return self._keep
+
+    def _keep(self, found: object) -> None:
+        self.kept = found
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        assert self._before is not None
+        self._memory.close_question(self, self._before, failed=kind is not None)
+
+
 MOST = 1 << 16
 """As many answers are kept when a module has been checked."""
 
@@ -450,7 +495,6 @@ class Memory:
         """Take note that what is being found out might be something else after more steps."""
         self.is_close = True
 
-    @contextmanager
     def answering(
         self,
         question: Hashable,
@@ -461,8 +505,8 @@ class Memory:
         alike: Callable[[Any, Any], bool] = is_same,
         depth: int = 0,
         telling: Telling | None = None,
-    ) -> Iterator[Callable[[object], None]]:
-        """Answer a question; what is yielded keeps the answer, and may go uncalled.
+    ) -> _Answering:
+        """Answer a question; what a `with` of it gives keeps the answer, and may go uncalled.
 
         `home` is the module of which a piece of syntax is in the question: no other asks it.
 
@@ -472,52 +516,56 @@ class Memory:
         `again` finds it out without its asker, and `alike` compares what is found. `depth` is that
         of the questions asked for it which are only asked so deep. `telling` writes it down.
         """
-        number = self._open[question] = len(self._open)
-        outer_asked, outer_met = self.asked, self._met
-        outer_limited, outer_chained = self._is_limited, self._is_chained
-        outer_depth, outer_height = self._depth, self._height
-        outer_close, self.is_close = self.is_close, False
+        origin = None
+        if self.stays and again is not None:
+            origin = _Origin(question, limited, False, again, alike, MISSING, home, depth)
+        return _Answering(self, question, home, limited, origin, depth, telling)
+
+    def open_question(self, question: Hashable, depth: int) -> _Before:
+        """Begin with a question; return what is open around it."""
+        open_, mark = len(self._open), len(self._provisional)
+        limits = self._is_limited, self._is_chained
+        reach = self._depth, self._height
+        before = _Before(self.asked, self._met, *limits, *reach, self.is_close, open_, mark)
+        self._open[question] = before.number
+        self.is_close = False
         self._depth, self._height = depth, 0
         self.asked, self._met, self._is_limited, self._is_chained = set(), _NONE, False, False
-        mark = len(self._provisional)
-        kept: list[object] = []
-        try:
-            yield kept.append
-        finally:
-            del self._open[question]
-            height = self._height + 1 if depth else 0
-            self._depth, self._height = outer_depth, max(outer_height, height)
-            rests_on, met = (Grounds(self.asked, self._edits) if self.asked else None), self._met
-            is_limited = self._is_limited and limited is not None
-            is_chained = self._is_chained and limited is not None
-            if rests_on is not None:
-                outer_asked.add(rests_on)
-                rests_on.is_close = self.is_close
-            self.is_close = outer_close or (rests_on is None and self.is_close)
-            self.asked = outer_asked
-            is_closed = met >= number
-            self._met = outer_met if is_closed else min(outer_met, met)
-            self._is_limited = outer_limited or is_limited
-            self._is_chained = outer_chained or is_chained
+        return before
+
+    def close_question(self, one: _Answering, before: _Before, *, failed: bool) -> None:
+        """End with a question, and keep what there is to keep of it."""
+        question, limited, kept = one.question, one.limited, one.kept
+        del self._open[question]
+        height = self._height + 1 if one.depth else 0
+        self._depth, self._height = before.depth, max(before.height, height)
+        rests_on, met = (Grounds(self.asked, self._edits) if self.asked else None), self._met
+        is_limited = self._is_limited and limited is not None
+        is_chained = self._is_chained and limited is not None
+        if rests_on is not None:
+            before.asked.add(rests_on)
+            rests_on.is_close = self.is_close
+        self.is_close = before.is_close or (rests_on is None and self.is_close)
+        self.asked = before.asked
+        is_closed = met >= before.number
+        self._met = before.met if is_closed else min(before.met, met)
+        self._is_limited = before.is_limited or is_limited
+        self._is_chained = before.is_chained or is_chained
+        if failed:
+            return
         if is_closed and not is_chained:
-            self._forget(mark)
-            if kept:
+            self._forget(before.mark)
+            if kept is not MISSING:
                 key = limited if is_limited else question
-                self._answers[key] = _Answer(
-                    kept[0], rests_on, is_limited=is_limited, height=height
-                )
-                if home:
-                    self._at_home.setdefault(home, set()).add(key)
-                if telling is not None and rests_on is not None:
-                    rests_on.told = telling.told(kept[0], is_limited)
-                if self.stays and again is not None and rests_on is not None:
-                    rests_on.origin = _Origin(
-                        question, limited, is_limited, again, alike, kept[0], home, depth
-                    )
-        elif kept and question not in self._answers:
-            self._answers[question] = _Answer(
-                kept[0], rests_on, met, is_limited, is_chained, height
-            )
+                self._answers[key] = _Answer(kept, rests_on, is_limited=is_limited, height=height)
+                if one.home:
+                    self._at_home.setdefault(one.home, set()).add(key)
+                if one.telling is not None and rests_on is not None:
+                    rests_on.told = one.telling.told(kept, is_limited)
+                if one.origin is not None and rests_on is not None:
+                    rests_on.origin = replace(one.origin, is_limited=is_limited, found=kept)
+        elif kept is not MISSING and question not in self._answers:
+            self._answers[question] = _Answer(kept, rests_on, met, is_limited, is_chained, height)
             self._provisional.append(question)
 
     def take(

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, Final, SupportsIndex, TypeAlias, TypeVar
 
 from mypy_extensions import mypyc_attr
@@ -55,7 +54,7 @@ class Reading:
         return self._lines
 
     def _read(self) -> None:
-        with unnoted():
+        with Unnoted():
             text = "\n".join(self._said())
         self._digest = digest(text)
         self._lines = text.count("\n") + 1
@@ -81,14 +80,17 @@ class Noted:
 NOTED: Final = Noted()
 
 
-@contextmanager
-def unnoted() -> Iterator[None]:
-    """Read without a note."""
-    before, NOTED.readings = NOTED.readings, set()
-    try:
-        yield
-    finally:
-        NOTED.readings = before
+class Unnoted:
+    """Reads without a note, in a `with` of it."""
+
+    def __init__(self) -> None:
+        self._before = NOTED.readings
+
+    def __enter__(self) -> None:
+        self._before, NOTED.readings = NOTED.readings, set()
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        NOTED.readings = self._before
 
 
 @mypyc_attr(native_class=False)  # a list

@@ -19,12 +19,12 @@ from shapecheck.analysis.program.reading import (
     Body,
     Definition,
     Reading,
+    Unnoted,
     name_in_module,
     quietly,
     read,
     said,
     statements,
-    unnoted,
     watch,
 )
 from shapecheck.analysis.relevance import TEXT, mentions_tensors
@@ -597,7 +597,7 @@ class Syntax:
         )
 
     def _spelled(self, node: ast.AST) -> int:
-        with unnoted():
+        with Unnoted():
             return sum(part.count("\n") + 1 for part in said(node, self.lines.spelled))
 
     def placed(self) -> None:

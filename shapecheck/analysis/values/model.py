@@ -404,12 +404,13 @@ class DictContent:
 
     def changed(self, change: Callable[[Value], Value]) -> DictContent:
         """Return the dict with something else in the place of each value in it."""
-        return replace(
-            self,
-            items=None if self.items is None else _changed(self.items, change),
-            element=change(self.element),
-            known=_changed(self.known, change),
-            default=change(self.default),
+        return DictContent(
+            None if self.items is None else _changed(self.items, change),
+            change(self.element),
+            self.kind,
+            _changed(self.known, change),
+            self.blank,
+            change(self.default),
         )
 
     def key(self, of: Callable[[Value], Hashable]) -> Hashable:

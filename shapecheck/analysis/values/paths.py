@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
 
@@ -20,7 +20,7 @@ class AmongSeveral:
     rest: str = ""
 
     def __add__(self, more: str) -> AmongSeveral:
-        return replace(self, rest=self.rest + more)
+        return AmongSeveral(self.path, self.number, self.rest + more)
 
     def __str__(self) -> str:
         return self.path + self.rest
@@ -56,9 +56,9 @@ def one_of(path: AccessPath) -> AmongSeveral:
 def renumbered(path: _Path, number: Callable[[int], int]) -> _Path | AmongSeveral:
     """Return a path with another number in the place of its own; itself if it has none."""
     match path:
-        case AmongSeveral(number=old):
+        case AmongSeveral(path=shared, number=old, rest=rest):
             new = number(old)
-            return path if new == old else replace(path, number=new)
+            return path if new == old else AmongSeveral(shared, new, rest)
     return path
 
 
@@ -70,6 +70,6 @@ def is_one(path: AccessPath | None) -> bool:
 def parent(path: AccessPath) -> AccessPath:
     """Return the path without the last name, which may be the one that leads to several."""
     match path:
-        case AmongSeveral(rest=rest) if "." in rest:
-            return replace(path, rest=rest.rpartition(".")[0])
+        case AmongSeveral(path=shared, number=number, rest=rest) if "." in rest:
+            return AmongSeveral(shared, number, rest.rpartition(".")[0])
     return str(path).rpartition(".")[0]
