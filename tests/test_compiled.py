@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from repository import ROOT
@@ -33,14 +34,19 @@ only_compiled = pytest.mark.skipif(
 )
 
 
-def trees() -> dict[str, ast.Module]:
-    """Return the syntax of each module that mypyc compiles, by its path."""
+def build_hook() -> Any:
+    """Return the module that builds wheels."""
     spec = importlib.util.spec_from_file_location("build_hook", ROOT / "hatch_build.py")
     assert spec is not None
     assert spec.loader is not None
     hook = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(hook)
-    paths: list[str] = hook.modules_to_compile(ROOT)
+    return hook
+
+
+def trees() -> dict[str, ast.Module]:
+    """Return the syntax of each module that mypyc compiles, by its path."""
+    paths: list[str] = build_hook().modules_to_compile(ROOT)
     return {path: ast.parse((ROOT / path).read_text("utf-8")) for path in paths}
 
 
@@ -162,6 +168,50 @@ def test_what_dataclasses_derive_from_leaves_to_them_what_is_equal() -> None:
             above |= new
             waiting += new
     assert not plain & above, RULES
+
+
+FROZEN = """\
+from dataclasses import dataclass, replace
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    a: int
+    b: str = "b"
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Itself:
+    a: int
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Own:
+    a: int
+    def __hash__(self) -> int:
+        return 7
+
+@dataclass(slots=True)
+class Loose:
+    a: int
+
+def said():
+    for kind in (Plain, Itself, Own):
+        one, other = kind(1), kind(1)
+        yield one == other, hash(one) == hash(other), hash(one) == 7, replace(one, a=2).a
+    yield Plain.__hash__(Plain(1)), repr(Plain(1)), Loose.__hash__, one.__dataclass_fields__.keys()
+"""
+
+
+def test_what_is_compiled_is_the_same_but_for_who_may_assign() -> None:
+    """It has the same lines, is equal to the same and has the same hash."""
+    thawed = build_hook().thawed(FROZEN)
+    assert "frozen=True" not in thawed
+    assert [line for line in thawed.split("\n") if "@dataclass" not in line] == [
+        line for line in FROZEN.split("\n") if "@dataclass" not in line
+    ]
+    before: dict[str, Any] = {}
+    after: dict[str, Any] = {}
+    exec(FROZEN, before)
+    exec(thawed, after)
+    assert [*before["said"]()] == [*after["said"]()]
 
 
 @only_compiled
