@@ -111,7 +111,7 @@ class Analysis:
         if are_places_new:
             self.modules.forget_places()
         for engine in self._engines.values():
-            changed = engine.files.renew()
+            changed = engine.files.renew(are_places_new=are_places_new)
             engine.renew(changed)
             self._definers.forget(None if are_places_new else changed)
             every |= changed

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from shapecheck.analysis import Source
@@ -171,6 +172,7 @@ class Host:
         self._looker = looker
         self._reader = reader
         self._found: dict[str, Source | None] = {}
+        self._paths: dict[str, str | None] = {}
 
     def source(self, module: str) -> Source | None:
         """Return the source of a module by its dotted name, or None where there is none to read."""
@@ -183,9 +185,14 @@ class Host:
         source = self.source(module)
         return None if source is None else f"{self._reader.digest(source)} {source.path}"
 
-    def renew(self) -> set[str]:
-        """See all modules as the reader does now; return those that have changed, come or gone."""
+    def renew(self, *, are_places_new: bool) -> set[str]:
+        """See all modules as the reader does now; return those that have changed, come or gone.
+
+        Where they lie is found out again if `are_places_new`.
+        """
         changed = set()
+        if are_places_new:
+            self._paths.clear()
         for module, known in self._found.items():
             found = self._find(module)
             if found is not known and found != known:
@@ -194,7 +201,9 @@ class Host:
         return changed
 
     def _find(self, module: str) -> Source | None:
-        path = self._modules.path(module, self._looker)
+        if module not in self._paths:
+            self._paths[module] = self._modules.path(module, self._looker)
+        path = self._paths[module]
         found = None if path is None else self._reader.read(module, path)
         if found is None or path is None or not is_library(path):
             return found
@@ -203,6 +212,7 @@ class Host:
         return found if is_read else None
 
 
+@lru_cache(maxsize=4096)
 def root_of(module: Module) -> str:
     """Return the folder that the dotted name of a module starts from."""
     depth = module.name.count(".") + 1

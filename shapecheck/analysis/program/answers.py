@@ -357,10 +357,13 @@ class Memory:
         self._edits += 1
         changed = frozenset(names)
         for question, one in [*self._answers.items()]:
-            rests_on = one.rests_on
-            if rests_on is not None and not changed.isdisjoint(rests_on.modules(self._edits)):
+            if one.rests_on is not None and self.involves(one.rests_on, changed):
                 del self._answers[question]
         self._forget_at_home(names)
+
+    def involves(self, one: Grounds, names: AbstractSet[str]) -> bool:
+        """Whether anything was read of some modules for what rests on these grounds."""
+        return not names.isdisjoint(one.modules(self._edits))
 
     def edited(self, module: str) -> None:
         """Take note that what was read of a module may be gone."""

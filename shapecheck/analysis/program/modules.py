@@ -352,6 +352,8 @@ class Program:
         """Forget of modules that have changed what rests on what isn't as it was."""
         gone = []
         for name in names:
+            if name not in self._modules and name not in self._unparsed:
+                continue  # nobody has asked for it
             module, source = self._modules.get(name), self._source(name)
             if module is None or source is None or not self._is_renewed(module, source):
                 gone.append(name)
@@ -384,8 +386,10 @@ class Program:
             self._unreadable.pop(name, None)
             self._modules.pop(name, None)
         self.memory.forget_modules(names)
-        if names:
-            self.checked.clear()
+        changed = frozenset(names)
+        for key, (rests_on, _) in [*self.checked.items()] if names else ():
+            if self.memory.involves(rests_on, changed):
+                del self.checked[key]
 
     def begin(self) -> None:
         """Begin with another module; forget those of which another program has the nodes."""
