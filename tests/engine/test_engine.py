@@ -257,6 +257,45 @@ def test_where_the_same_is_found_nothing_else_is_looked_into(name: str) -> None:
     program.check()
 
 
+def test_an_edit_of_what_nobody_has_asked_for_leaves_all_else_known() -> None:
+    program = Program(TEXTS, stays=True)
+    program.check()
+    program.engine.renew(["elsewhere"])
+    module, old, new, expected = SAME["a result"]
+    program.edit(module, old, new)
+    assert set(program.looked_into()) == expected
+
+
+def test_a_module_that_comes_makes_unknown_what_has_asked_for_it_alone() -> None:
+    """Its functions have been looked into by nobody; those of a module beside it stay known."""
+    asking = "import torch\nfrom late import width\n\ndef wide():\n    return torch.ones(width())\n"
+    program = Program({**TEXTS, "asking": asking}, stays=True)
+    program.check()
+    program.put("late", "def width():\n    return 4\n")
+    assert set(program.looked_into()) == {"wide", "width"}
+    program.check()
+    program.remove("late")
+    assert set(program.looked_into()) == {"wide"}
+    program.check()
+
+
+def test_what_a_function_hands_on_is_the_same_wherever_that_stands() -> None:
+    """Whether it changes a list that it is given is asked where its annotations tell the rest."""
+    head = "import torch\nfrom torch import Tensor\nfrom shapecheck import Float\n"
+    scaled = 'def scaled(x: Float[Tensor, "b d"], rows: list) -> Float[Tensor, "b d"]:\n'
+    body = "    print(rows)\n    return x * 2\n"
+    run = 'def run(x: Float[Tensor, "b d"]):\n    rows = [1]\n    return scaled(x, rows)[rows[0]]\n'
+    texts = {"layers": head + scaled + body, "model": f"{head}from layers import scaled\n{run}"}
+    program = Program(texts, stays=True)
+    program.check()
+    program.edit("layers", "x * 2", "x * 3")
+    assert program.looked_into() == ["scaled"]
+    program.check()
+    program.edit("layers", "print(rows)", "rows.append(2)")
+    assert {*program.looked_into()} == {"scaled", "run"}
+    program.check()
+
+
 def test_what_python_takes_for_equal_is_another_result() -> None:
     """With True in the place of 1, an axis is added where one was taken."""
     text = f"{HEAD}X = 1\n\ndef g():\n    return X\n\ndef f(x: Float[Tensor, 'b d']) -> "

@@ -88,6 +88,11 @@ def asks_about(kind: str) -> Callable[[_About], _About]:
     return register
 
 
+def are_spelled_alike(one: object, other: object) -> bool:
+    """Whether two answers with syntax in them are the same, wherever that stood."""
+    return _spelled(one) == _spelled(other)
+
+
 def _spelled(found: object) -> str:
     """Return a text that is another one for another answer."""
     match found:
