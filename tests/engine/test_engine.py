@@ -296,6 +296,25 @@ def test_what_a_function_hands_on_is_the_same_wherever_that_stands() -> None:
     program.check()
 
 
+def test_the_line_on_which_a_layer_is_made_moves_with_it() -> None:
+    """A call leads to what goes wrong: what is remembered of the call has the line in its words."""
+    text = (
+        "import torch\nfrom torch import Tensor, nn\nfrom shapecheck import Float\n\n"
+        "class Net(nn.Module):\n    def __init__(self, width=2):\n        super().__init__()\n"
+        "        self.first = nn.Linear(2, width)\n        self.second = nn.Linear(3, 3)\n\n"
+        '    def forward(self, x: Float[Tensor, "b 2"]) -> Float[Tensor, "b 3"]:\n'
+        "        return self.second(self.first(x))\n\n"
+        "def run():\n    return Net(8)(torch.zeros(2, 2))\n"
+    )
+    program = Program({"model": text}, stays=True)
+    program.check()
+    for number in range(2):
+        program.put("model", text.replace("class Net", "\n" * number + "class Net"))
+        said = "".join(one.message for one in program.engine.check("model"))
+        assert f"since line {9 + number}" in said
+        program.check()
+
+
 def test_what_python_takes_for_equal_is_another_result() -> None:
     """With True in the place of 1, an axis is added where one was taken."""
     text = f"{HEAD}X = 1\n\ndef g():\n    return X\n\ndef f(x: Float[Tensor, 'b d']) -> "

@@ -35,6 +35,7 @@ def where_made(frame: Frame, label: str) -> str | None:
     if not isinstance(call, ast.Call) or len(text) > _LONGEST:
         return None
     if module is frame.module:
+        module.syntax.placed()
         return f'"{label}" is {text} since line {call.lineno}'
     module.syntax.quoted()
     return f'"{label}" is {text} since {module.source.path}:{call.lineno}'

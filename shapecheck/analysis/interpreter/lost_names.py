@@ -21,6 +21,7 @@ def where_lost(frame: Frame, node: ast.expr, tensor: Tensor, misfit: Misfit) -> 
         return ()
     if isinstance(node, ast.Name):
         since = frame.state.since.get(node.id)
+        frame.module.syntax.placed()
         return () if since is None else (f'"{node.id}" is {tensor} since line {since}',)
     while True:
         inner = _operand(node)
