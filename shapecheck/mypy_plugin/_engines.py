@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shapecheck.engine import Engine
-from shapecheck.mypy_plugin._sources import MypyFiles, source_root
+from shapecheck.mypy_plugin._sources import MypyFiles
+from shapecheck.project.folders import source_root
 
 if TYPE_CHECKING:
     from shapecheck.analysis import Options

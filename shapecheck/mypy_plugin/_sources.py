@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from mypy.util import DecodeError, decode_python_encoding
 
 from shapecheck.analysis import Source
 from shapecheck.engine import digest as digest_of
-from shapecheck.project.folders import Folders, join
+from shapecheck.project.folders import Folders, join, source_root
 from shapecheck.project.libraries import is_about_torch, is_followed
 from shapecheck.project.relevance import hands_out_shapes, is_library
 
@@ -205,18 +204,6 @@ class MypyFiles:
 def _has_annotations(found: tuple[Source, Version] | None) -> bool:
     """Is a module of a library worth reading?"""
     return found is not None and hands_out_shapes(found[1].path, found[0].text, found[1].size)
-
-
-@lru_cache(maxsize=4096)
-def source_root(module: str, path: str) -> str:
-    """Return the folder that the dotted name of a module starts from."""
-    depth = module.count(".") + 1
-    folder = Path(path)
-    if folder.stem == "__init__":
-        depth += 1
-    for _ in range(depth):
-        folder = folder.parent
-    return str(folder)
 
 
 def _is_typed(root: str, parts: list[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -121,13 +121,12 @@ class _Run:
         if self._exchange is not None:
             self._exchange.take(_versions(tasks))
 
-    def get_ready(self, tasks: Iterable[Task]) -> None:
+    def get_ready(self, tasks: Sequence[Task]) -> None:
         """Import the analysis, if it is going to be asked of these modules."""
-        by_version = {(one.module.name, one.analysis.version(one.module)): one for one in tasks}
-        new: Iterable[Task] = by_version.values()
+        new: Iterable[Task] = tasks
         if self._store is not None:
-            versions = [(name, version) for name, version in by_version if version is not None]
-            new = (by_version[one] for one in self._store.lacking(versions))
+            lacking = {name for name, _ in self._store.lacking(_versions(tasks))}
+            new = (one for one in tasks if one.module.name in lacking)
         if any(is_new(one, self._reader, self._settings) for one in new):
             get_ready()
 

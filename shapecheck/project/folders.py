@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 ENDINGS: Final = (".pyi", ".py")
@@ -57,3 +59,15 @@ class Folders:
 def join(folder: str, name: str) -> str:
     """Return the path of what lies in a folder; nothing is looked at, as often as it is asked."""
     return f"{folder}{'' if folder.endswith(os.sep) else os.sep}{name}"
+
+
+@lru_cache(maxsize=4096)
+def source_root(module: str, path: str) -> str:
+    """Return the folder that the dotted name of a module starts from."""
+    depth = module.count(".") + 1
+    folder = Path(path)
+    if folder.stem == "__init__":
+        depth += 1
+    for _ in range(depth):
+        folder = folder.parent
+    return str(folder)

@@ -6,13 +6,12 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from shapecheck.analysis import Source
 from shapecheck.analysis.program.syntax import tree_of
 from shapecheck.project import imports
-from shapecheck.project.folders import ENDINGS, Folders
+from shapecheck.project.folders import ENDINGS, Folders, source_root
 from shapecheck.project.libraries import is_followed
 from shapecheck.project.reading import Reader
 from shapecheck.project.relevance import hands_out_shapes, is_library
@@ -146,7 +145,11 @@ class Modules:
             return module.path
         parts = name.split(".")
         of_packages = self._search.libraries(parts[0])
-        for root in (root_of(looker), *self._settings.mypy_path, *of_packages):
+        for root in (
+            source_root(looker.name, looker.path),
+            *self._settings.mypy_path,
+            *of_packages,
+        ):
             *above, last = parts
             folder = os.path.join(root, *above)  # noqa: PTH118
             for ending in ENDINGS:
@@ -158,7 +161,7 @@ class Modules:
 
     def host(self, module: Module) -> Host:
         """Return what the analysis of a module asks for others."""
-        root = root_of(module)
+        root = source_root(module.name, module.path)
         if root not in self._hosts:
             self._hosts[root] = Host(self, module, self._reader)
         return self._hosts[root]
@@ -210,18 +213,6 @@ class Host:
         size = len(found.text.encode("utf-8", errors="surrogatepass"))
         is_read = hands_out_shapes(path, found.text, size) or is_followed(path)
         return found if is_read else None
-
-
-@lru_cache(maxsize=4096)
-def root_of(module: Module) -> str:
-    """Return the folder that the dotted name of a module starts from."""
-    depth = module.name.count(".") + 1
-    folder = Path(module.path)
-    if folder.stem == "__init__":
-        depth += 1
-    for _ in range(depth):
-        folder = folder.parent
-    return str(folder)
 
 
 def _above(name: str) -> Iterator[str]:

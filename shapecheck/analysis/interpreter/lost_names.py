@@ -21,8 +21,10 @@ def where_lost(frame: Frame, node: ast.expr, tensor: Tensor, misfit: Misfit) -> 
         return ()
     if isinstance(node, ast.Name):
         since = frame.state.since.get(node.id)
+        if since is None:
+            return ()
         frame.module.syntax.placed()
-        return () if since is None else (f'"{node.id}" is {tensor} since line {since}',)
+        return (f'"{node.id}" is {tensor} since line {since}',)
     while True:
         inner = _operand(node)
         before = None if inner is None else frame.hush(Frame.eval, inner)

@@ -244,13 +244,14 @@ class _Answering:
         question: Hashable,
         home: str,
         limited: Hashable | None,
-        origin: _Origin | None,
+        again: Callable[[], object] | None,
+        alike: Callable[[Any, Any], bool],
         depth: int,
         telling: Telling | None,
     ) -> None:
         self._memory = memory
         self.question, self.home, self.limited = question, home, limited
-        self.origin, self.depth, self.telling = origin, depth, telling
+        self.again, self.alike, self.depth, self.telling = again, alike, depth, telling
         self.kept: object = MISSING
         self._before: _Before | None = None
 
@@ -519,17 +520,21 @@ class Memory:
         `again` finds it out without its asker, and `alike` compares what is found. `depth` is that
         of the questions asked for it which are only asked so deep. `telling` writes it down.
         """
-        origin = None
-        if self.stays and again is not None:
-            origin = _Origin(question, limited, False, again, alike, MISSING, home, depth)
-        return _Answering(self, question, home, limited, origin, depth, telling)
+        return _Answering(self, question, home, limited, again, alike, depth, telling)
 
     def open_question(self, question: Hashable, depth: int) -> _Before:
         """Begin with a question; return what is open around it."""
-        open_, mark = len(self._open), len(self._provisional)
-        limits = self._is_limited, self._is_chained
-        reach = self._depth, self._height
-        before = _Before(self.asked, self._met, *limits, *reach, self.is_close, open_, mark)
+        before = _Before(
+            self.asked,
+            self._met,
+            self._is_limited,
+            self._is_chained,
+            self._depth,
+            self._height,
+            self.is_close,
+            number=len(self._open),
+            mark=len(self._provisional),
+        )
         self._open[question] = before.number
         self.is_close = False
         self._depth, self._height = depth, 0
@@ -565,8 +570,11 @@ class Memory:
                     self._at_home.setdefault(one.home, set()).add(key)
                 if one.telling is not None and rests_on is not None:
                     rests_on.told = one.telling.told(kept, is_limited)
-                if one.origin is not None and rests_on is not None:
-                    rests_on.origin = replace(one.origin, is_limited=is_limited, found=kept)
+                if self.stays and one.again is not None and rests_on is not None:
+                    again, alike, home, depth = one.again, one.alike, one.home, one.depth
+                    rests_on.origin = _Origin(
+                        question, limited, is_limited, again, alike, kept, home, depth
+                    )
         elif kept is not MISSING and question not in self._answers:
             self._answers[question] = _Answer(kept, rests_on, met, is_limited, is_chained, height)
             self._provisional.append(question)

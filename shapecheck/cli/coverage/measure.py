@@ -26,9 +26,10 @@ from shapecheck.analysis import (
     unread,
 )
 from shapecheck.analysis.program.syntax import lines_of
-from shapecheck.mypy_plugin._sources import ModuleFinder, MypyFiles, SourceReader, source_root
+from shapecheck.mypy_plugin._sources import ModuleFinder, MypyFiles, SourceReader
 from shapecheck.project.comments import ignores
 from shapecheck.project.findings import Finding
+from shapecheck.project.folders import source_root
 from shapecheck.project.parsing import parsed
 from shapecheck.project.reading import content_of
 from shapecheck.project.reporting import findings
