@@ -28,6 +28,7 @@ from shapecheck.analysis.host import (
     Source,
     Span,
     Unread,
+    takes_about_as_long,
 )
 from shapecheck.analysis.relevance import TENSORS, TEXT, is_installed, mentions_tensors
 
@@ -70,6 +71,7 @@ __all__ = [
     "mentions_tensors",
     "merged",
     "renew",
+    "takes_about_as_long",
     "unread",
 ]
 

@@ -8,7 +8,7 @@ are another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
@@ -260,6 +260,17 @@ class Asked:
     asks: tuple[Asked, ...]
     is_close: bool
     has_varied: bool = False
+
+
+_TOLERATED: Final = 2
+"""So many times the steps may an answer take that it took: half of what would have been close."""
+
+
+def takes_about_as_long(before: Sequence[int], now: Sequence[int]) -> bool:
+    """Whether the steps of an answer that is found again are of no account, unless it is close."""
+    return len(before) == len(now) and all(
+        b <= _TOLERATED * a for a, b in zip(before, now, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from shapecheck.analysis import (
     Recall,
     RestsOn,
     Source,
+    takes_about_as_long,
 )
 from shapecheck.engine.records import (
     Grounds,
@@ -331,10 +332,6 @@ class Engine(Generic[F]):
         return self._again[key]
 
 
-_TOLERATED: Final = 2
-"""So many times the steps may an answer take that it took: half of what would have been close."""
-
-
 class _Asking:
     """Finds out which questions of a record have the answers that they had.
 
@@ -417,11 +414,9 @@ class _Asking:
         if rests_on is None:
             return None
         (found,) = rests_on.asked
-        if found.answer != asked.answer or len(found.steps) != len(asked.steps):
+        if found.answer != asked.answer or not takes_about_as_long(asked.steps, found.steps):
             return None
         if found.steps != asked.steps:
-            if any(a > _TOLERATED * b for a, b in zip(found.steps, asked.steps, strict=True)):
-                return None
             # What it took when all was asked goes on to count: a few more each time would become
             # many. So from now on it is asked again when any that it asks takes other steps.
             found = replace(found, steps=asked.steps, is_close=True, has_varied=True)

@@ -28,7 +28,7 @@ from shapecheck.analysis.interpreter.braces import check_braces
 from shapecheck.analysis.interpreter.budget import CLOSE, Budget, BudgetExceeded, Effort
 from shapecheck.analysis.interpreter.frame import Frame, observing
 from shapecheck.analysis.library import argparse
-from shapecheck.analysis.program.answers import Ground, Grounds
+from shapecheck.analysis.program.answers import Ground, Grounds, Likeness
 from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
 from shapecheck.analysis.program.modules import Module
@@ -114,7 +114,9 @@ def check(
     found = _findings(module, part, effort, apart)
     program.checked.pop(key, None)
     if memory.stays and not found:
-        program.checked[key] = (memory.grounds(), effort.taken - before)
+        rests_on = memory.grounds()
+        rests_on.is_close |= effort.is_close
+        program.checked[key] = (rests_on, effort.taken - before)
     return found, memory.asked
 
 
@@ -265,12 +267,18 @@ def _fails_alone(fault: Fault) -> bool:
         return reporter
 
     question = ("alone", function.node)
-    reporter = module.recall(question, checked, Reporter(module.lines), _say_the_same)
+    reporter = module.recall(question, checked, Reporter(module.lines), _BY_GROUPS)
     return _is_told(reporter, fault)
 
 
-def _say_the_same(one: Reporter, other: Reporter) -> bool:
-    return one.groups() == other.groups()
+class _ByGroups(Likeness):
+    """Whether two reporters were told the same."""
+
+    def are_alike(self, one: Reporter, other: Reporter) -> bool:
+        return one.groups() == other.groups()
+
+
+_BY_GROUPS: Final = _ByGroups()
 
 
 def _is_told(reporter: Reporter, fault: Fault) -> bool:

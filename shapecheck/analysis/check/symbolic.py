@@ -6,6 +6,7 @@ import ast
 import json
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.classes import defaults, find_method
@@ -29,7 +30,7 @@ from shapecheck.analysis.interpreter.summaries import view
 from shapecheck.analysis.kinds.construct import tell
 from shapecheck.analysis.kinds.instances import is_changing, is_waiting
 from shapecheck.analysis.kinds.module_children import LAYER, layer_class
-from shapecheck.analysis.program.answers import Told
+from shapecheck.analysis.program.answers import Likeness, Told
 from shapecheck.analysis.program.asking import asks, written
 from shapecheck.analysis.program.declared import (
     AnyDecl,
@@ -72,7 +73,7 @@ def instance(
         question,
         lambda: _symbolic(cls, path, alike=alike, by_default=by_default),
         _Symbolic(State(), Ref()),
-        _are_alike,
+        _BY_SIGHT,
         telling=_telling(cls, path, alike, by_default),
     )
     state = made.state.copy()
@@ -164,10 +165,15 @@ class _Symbolic:
         return None if found is None else found.key
 
 
-def _are_alike(one: _Symbolic, other: _Symbolic) -> bool:
+class _BySight(Likeness):
     """Whether the methods of a class begin with the same."""
-    seen = one.seen()
-    return seen is not None and seen == other.seen()
+
+    def are_alike(self, one: _Symbolic, other: _Symbolic) -> bool:
+        seen = one.seen()
+        return seen is not None and seen == other.seen()
+
+
+_BY_SIGHT: Final = _BySight()
 
 
 def check_init(cls: Class) -> None:
@@ -177,7 +183,7 @@ def check_init(cls: Class) -> None:
     again = lambda: _symbolic(cls, "self")  # noqa: E731
     telling = _telling(cls, "self", alike=True, by_default=False)
     with memory.answering(
-        question, home=home, again=again, alike=_are_alike, telling=telling
+        question, home=home, again=again, likeness=_BY_SIGHT, telling=telling
     ) as keep:
         keep(_symbolic(cls, "self", quiet=False))
 

@@ -10,7 +10,7 @@ from shapecheck.analysis.annotations.classes import find_method
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter.frame import Frame
-from shapecheck.analysis.program.asking import about, are_spelled_alike, asks_about
+from shapecheck.analysis.program.asking import BY_SPELLING, about, asks_about
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value, dotted
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import MUTATORS, kept_by_node, nodes_of, unstarred
@@ -150,7 +150,7 @@ def _changes(module: Module, node: ast.AST) -> Changes:
     """Return what a function changes, as what it rests on is noted: an edit may change nothing."""
     telling = about(_KIND, module, node)
     return module.recall(
-        (_KIND, node), lambda: changes_in(node), _NO_CHANGES, are_spelled_alike, telling=telling
+        (_KIND, node), lambda: changes_in(node), _NO_CHANGES, BY_SPELLING, telling=telling
     )
 
 

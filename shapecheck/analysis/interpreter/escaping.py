@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from shapecheck.analysis.annotations.class_fields import set_by_name
 from shapecheck.analysis.annotations.classes import find_method
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.interpreter.effects import changes_around
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.program.asking import about, asks_about
 from shapecheck.analysis.program.model import Class, Function, Scope, Value
+from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import kept_by_node, names_in, nodes_of
 from shapecheck.analysis.values.heap import inside, reachable
 from shapecheck.analysis.values.model import (
@@ -86,7 +88,7 @@ class _Escape:
         if value.function is None:
             self.value(value.receiver)
         else:
-            self._used(value.receiver, value.function.node)
+            self._used(value.receiver, value.function)
 
     def definition(self, value: Function | Class) -> None:
         """Let go of what a function or class in a function uses, once."""
@@ -95,7 +97,7 @@ class _Escape:
         self.seen.add(value)
         if isinstance(value, Function):
             self.all(value.defaults)
-        self._around(value.node, value.home)
+        self._around(value, value.home)
 
     def all(self, values: Iterable[Value]) -> None:
         for value in values:
@@ -121,30 +123,30 @@ class _Escape:
                 if content.items is not None and not content.items:
                     state.put(held, None)
 
-    def _around(self, node: ast.AST, home: Scope) -> None:
+    def _around(self, user: Function | Class, home: Scope) -> None:
         """Let go of what a function or class uses of the variables around it."""
-        used = names_in(node)
-        rebound = _rebound_in(node)
+        used = names_in(user.node)
+        rebound = _rebound_in(user.node)
         for name in sorted(used):
             held = home.find(name)
-            self._used(held, node)
+            self._used(held, user)
             self.value(held)
         if isinstance(home, Frame):
             home.share(used, rebound)
             for name in rebound:
                 home.rebind(name, UNKNOWN)
 
-    def _used(self, value: Value, node: ast.AST) -> None:
-        """Let go of what a function may change of an instance that it can reach."""
+    def _used(self, value: Value, user: Function | Class) -> None:
+        """Let go of what a function or class may change of an instance that it can reach."""
         content = self.frame.state.instance_of(value)
-        if content is None or (value, node) in self.seen:
+        if content is None or (value, user.node) in self.seen:
             return
-        self.seen.add((value, node))
-        stored, mentioned = stored_attributes(node), _mentioned_in(node)
+        self.seen.add((value, user.node))
+        stored, mentioned = _attributes_in(user.module, user.node)
         for name in sorted(mentioned):
             method = find_method(content.cls, name)
             if method is not None:
-                self._used(value, method.node)
+                self._used(value, method)
             else:
                 self.value(content.attrs.get(name, UNKNOWN))
         left = self.frame.state.instance_of(value)
@@ -168,21 +170,33 @@ _OF_KIND: Final[dict[type, Callable[..., None]]] = {
 """How what can be changed from outside is let go; nothing can be of what is not here."""
 
 
-@kept_by_node(1024)
-def stored_attributes(node: ast.AST) -> frozenset[str]:
-    """Return the attributes that a piece of source assigns, or takes away."""
-    stored = {
-        one.attr
-        for one in nodes_of(ast.Attribute, node)
-        if isinstance(one.ctx, (ast.Store, ast.Del))
-    }
-    return frozenset(stored | set_by_name(node))
+def stored_attributes(function: Function) -> frozenset[str]:
+    """Return the attributes that a function assigns, or takes away, of whatever has them."""
+    return _attributes_in(function.module, function.node).stored
 
 
-@kept_by_node(1024)
-def _mentioned_in(node: ast.AST) -> frozenset[str]:
-    """Return the attributes that a piece of source mentions."""
-    return frozenset(one.attr for one in nodes_of(ast.Attribute, node))
+class _Attributes(NamedTuple):
+    """The attributes that a piece of source assigns or takes away, and all that it mentions."""
+
+    stored: frozenset[str]
+    mentioned: frozenset[str]
+
+
+_KIND: Final = "attributes in"
+_NO_ATTRIBUTES: Final = _Attributes(frozenset(), frozenset())
+
+
+@asks_about(_KIND)
+def _attributes_in(module: Module, node: ast.AST) -> _Attributes:
+    """Return the attributes in a function or class: an edit of it has mostly the same ones."""
+    telling = about(_KIND, module, node)
+    return module.recall((_KIND, node), lambda: _find_in(node), _NO_ATTRIBUTES, telling=telling)
+
+
+def _find_in(node: ast.AST) -> _Attributes:
+    found = [*nodes_of(ast.Attribute, node)]
+    stored = {one.attr for one in found if isinstance(one.ctx, (ast.Store, ast.Del))}
+    return _Attributes(frozenset(stored | set_by_name(node)), frozenset(one.attr for one in found))
 
 
 @kept_by_node(1024)

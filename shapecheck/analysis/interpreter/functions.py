@@ -42,7 +42,7 @@ from shapecheck.analysis.program.declared import (
 )
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value
 from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import is_def, is_empty, names_in
+from shapecheck.analysis.program.syntax import is_def, names_in
 from shapecheck.analysis.values.model import Argument, Bound, DictContent
 from shapecheck.blame import Blame
 from shapecheck.dims import Kind, Size, Sym, symbol_of
@@ -191,7 +191,7 @@ def _is_left_to_subclasses(function: Function) -> bool:
     """Whether a method has no body but a docstring, `pass` or `...`: what gives something else."""
     if function.owner is None or not is_def(function.node) or function.name == "__init__":
         return False
-    return all(map(is_empty, body_of(function.node)))
+    return function.module.syntax.does_nothing(function.node)
 
 
 def _stood_for(

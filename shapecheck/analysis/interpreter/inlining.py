@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from shapecheck.analysis.annotations.construction import changed_by_methods
 from shapecheck.analysis.annotations.declarations import declaration
-from shapecheck.analysis.host import Asked, RestsOn
+from shapecheck.analysis.host import Asked, RestsOn, takes_about_as_long
 from shapecheck.analysis.interpreter import autocast
 from shapecheck.analysis.interpreter.body import promise
 from shapecheck.analysis.interpreter.budget import (
@@ -28,7 +28,7 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import is_generator, outcome
 from shapecheck.analysis.interpreter.result_names import Unforeseen
 from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Key, Lesson, View, view
-from shapecheck.analysis.program.answers import MISSING, Found, Memory, Told
+from shapecheck.analysis.program.answers import MISSING, Found, Likeness, Memory, Told
 from shapecheck.analysis.program.asking import about, asks, asks_about, written
 from shapecheck.analysis.program.faults import Fault, Step, given
 from shapecheck.analysis.program.model import Function, Value
@@ -168,17 +168,22 @@ def _answered(
             memory.take(limited if is_limited else question, found, is_limited, recalled.rests_on)
             return found.at(seen) if isinstance(found, CallSummary) else None
     with memory.answering(
-        question, limited=limited, again=again, alike=_are_alike, telling=telling
+        question, limited=limited, again=again, likeness=_OF_CALLS, telling=telling
     ) as keep:
         inner = Budget(allowed, depth=_depth(call.function)).followed(apart)
         outcome = _run(frame, call, inner, seen)
         if outcome is None:
             memory.limited()
-            keep(_GIVEN_UP)
-        elif outcome.lasts:
-            keep(outcome)
-            outcome = outcome.at(seen)
-    return outcome
+        if memory.stays or outcome is None or outcome.lasts:
+            keep(_kept(outcome))
+    return outcome.at(seen) if outcome is not None and outcome.lasts else outcome
+
+
+def _kept(outcome: CallSummary | None) -> object:
+    """Return what is kept of a call: what is the same for all that see the same, or how it was."""
+    if outcome is None:
+        return _GIVEN_UP
+    return outcome if outcome.lasts else _Once.of(outcome)
 
 
 class _Telling:
@@ -451,24 +456,66 @@ class CallSummary:
         return replace(self, value=value, changes=changes, taught=taught)
 
 
-def _are_alike(one: object, other: object) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Once:
+    """What a call gave and took that gives something else each time, as a closure is."""
+
+    about: tuple[Hashable, ...]
+    given: Hashable
+    took: tuple[int, int]
+
+    @staticmethod
+    def of(outcome: CallSummary) -> object:
+        """Return it, `MISSING` where it can't be told."""
+        about = _told_of(outcome)
+        return MISSING if about is None else _Once(*about, (outcome.steps, outcome.needs))
+
+
+class _OfCalls(Likeness):
     """Whether two runs of a call that saw the same give the same to any caller."""
-    if not isinstance(one, CallSummary) or not isinstance(other, CallSummary):
-        return one is other
-    if one.faults or other.faults or one.suspected or other.suspected:
-        return False
-    if one.seen is None or other.seen is None:
-        return False
-    if _about(one) != _about(other):
-        return False
-    given = _given(one, one.seen)
-    return given is not None and given == _given(other, other.seen)
+
+    is_timed = True
+
+    def are_alike(self, one: object, other: object) -> bool:
+        if isinstance(one, CallSummary) and isinstance(other, CallSummary):
+            told = _told_of(one)
+            is_same = told is not None and told == _told_of(other)
+        elif isinstance(one, _Once) and isinstance(other, _Once):
+            is_same = (one.about, one.given) == (other.about, other.given)
+        else:
+            return one is other
+        return is_same and takes_about_as_long(_took(one), _took(other))
+
+    def is_as_long(self, one: object, other: object) -> bool:
+        return _took(one) == _took(other)
+
+    def lasts(self, found: object) -> bool:
+        return not isinstance(found, _Once)
+
+
+_OF_CALLS: Final = _OfCalls()
+
+
+def _took(found: object) -> tuple[int, ...]:
+    """Return the steps that a call took, and needed."""
+    match found:
+        case CallSummary():
+            return found.steps, found.needs
+        case _Once():
+            return found.took
+    return ()
+
+
+def _told_of(outcome: CallSummary) -> tuple[tuple[Hashable, ...], Hashable] | None:
+    """Return what any caller is told of a call, and what it gives; None where that can't be."""
+    if outcome.faults or outcome.suspected or outcome.seen is None or outcome.facts is not None:
+        return None
+    given = _given(outcome, outcome.seen)
+    return None if given is None else (_about(outcome), given)
 
 
 def _about(outcome: CallSummary) -> tuple[Hashable, ...]:
     return (
-        outcome.steps,
-        outcome.needs,
         outcome.new,
         outcome.names,
         outcome.reads_command_line,
@@ -491,7 +538,7 @@ def _asked_again(
 ) -> Callable[[], object]:
     """Return what makes a call once more as it was seen, without its caller.
 
-    That gives `MISSING` where not every such call would give what it does.
+    That gives what is kept of it.
     """
     function, depth, active = call.function, frame.depth, [*frame.budget.active]
     by_default, hides_names = frame.by_default, frame.hides_names
@@ -516,8 +563,7 @@ def _asked_again(
             _rename(seen.unknowns, names_now)
         if outcome is None:
             caller.program.memory.limited()
-            return _GIVEN_UP
-        return outcome if outcome.lasts else MISSING
+        return _kept(outcome)
 
     return again
 

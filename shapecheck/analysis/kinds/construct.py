@@ -220,7 +220,7 @@ def _is_settled(frame: Frame, cls: Class, name: str, node: ast.expr) -> bool:
             if one.attr == name and isinstance(one.ctx, ast.Store):
                 return False
             method = find_method(cls, one.attr)
-            if method is not None and name in stored_attributes(method.node):
+            if method is not None and name in stored_attributes(method):
                 return False
     return True
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from shapecheck.analysis.host import Recall, RestsOn
 from shapecheck.analysis.program.reading import NOTED, Reading
@@ -24,6 +24,28 @@ def is_same(one: object, other: object) -> bool:
     """Whether two answers are equal; to Python 1 and True are."""
     return one == other and repr(one) == repr(other)
 
+
+class Likeness:
+    """How an answer that is found again is compared with the one before."""
+
+    is_timed: ClassVar[bool] = False
+    """Whether how long it takes to find out is a part of such answers."""
+
+    def are_alike(self, one: Any, other: Any) -> bool:
+        """Whether two answers are the same to all who ask, but for how long they took."""
+        return is_same(one, other)
+
+    def is_as_long(self, one: Any, other: Any) -> bool:
+        """Whether two that are alike took equally long."""
+        return True
+
+    def lasts(self, found: Any) -> bool:
+        """Whether an answer is for all who ask, and not only there to be compared."""
+        return True
+
+
+SAME: Final = Likeness()
+"""Answers are compared by what they are equal to."""
 
 MISSING: Final = object()
 """Marks the absence of an answer."""
@@ -72,13 +94,16 @@ class Grounds:
     on is one thing for all of them, and is only gone through when a module is done.
 
     `since` is the number of edits after which nothing that was read was gone, `_NEVER` where
-    something is; `origin` how the answer is asked for again, where it can be. `told` is what
-    another process is told of it; it `is_close` as for `Memory.close`. `found_before` is what it
-    rests on as the process knew it that found it, if that was another one.
+    something is; `origin` how the answer is asked for again, where it can be. What was found still
+    holds where it `has_varied`, but it takes longer by now, or less long; that `is_own`
+    where it isn't for what it asks alone. `told` is what another process is told of it; it
+    `is_close` as for `Memory.close`. `found_before` is what it rests on as the process knew it that
+    found it, if that was another one.
     """
 
     __slots__ = (
-        *("_below", "_modules", "found_before", "held", "is_close", "origin", "since", "told"),
+        *("_below", "_modules", "found_before", "has_varied", "held", "is_close", "is_own"),
+        *("origin", "since", "told"),
     )
 
     def __init__(self, held: AbstractSet[Ground | Grounds], since: int) -> None:
@@ -87,7 +112,7 @@ class Grounds:
         self.origin: _Origin | None = None
         self.told: Told | None = None
         self.found_before: RestsOn | None = None
-        self.is_close = False
+        self.is_close = self.has_varied = self.is_own = False
         self._below: Below | None = None
         self._modules: tuple[int, frozenset[str]] = (-1, frozenset())
 
@@ -157,16 +182,16 @@ def below(held: Iterable[Ground | Grounds], is_close: bool = False) -> Below:
 class _Origin:
     """A question that can be asked again by itself, and what was found.
 
-    `answer` finds it out, and gives `MISSING` where it can't be kept; `alike` tells whether two
-    answers are the same to all who ask. `is_limited`: it is `limited` that was answered; that,
-    `home` and `depth` are as for `Memory.answering`.
+    `answer` finds it out, and gives `MISSING` where it can't be kept; `likeness` compares what it
+    gives. `is_limited`: it is `limited` that was answered; that, `home` and `depth` are as for
+    `Memory.answering`.
     """
 
     question: Hashable
     limited: Hashable | None
     is_limited: bool
     answer: Callable[[], object]
-    alike: Callable[[Any, Any], bool]
+    likeness: Likeness
     found: Found
     home: str
     depth: int
@@ -245,13 +270,13 @@ class _Answering:
         home: str,
         limited: Hashable | None,
         again: Callable[[], object] | None,
-        alike: Callable[[Any, Any], bool],
+        likeness: Likeness,
         depth: int,
         telling: Telling | None,
     ) -> None:
         self._memory = memory
         self.question, self.home, self.limited = question, home, limited
-        self.again, self.alike, self.depth, self.telling = again, alike, depth, telling
+        self.again, self.likeness, self.depth, self.telling = again, likeness, depth, telling
         self.kept: object = MISSING
         self._before: _Before | None = None
 
@@ -312,6 +337,7 @@ class Memory:
         self._is_limited = self._is_chained = self.is_close = False
         self._depth = self._height = 0
         self._edits = 0
+        self._compared: dict[Hashable, _Answer] = {}
         self._at_home: dict[str, set[Hashable]] = {}
 
     @property
@@ -390,7 +416,7 @@ class Memory:
             return one.since != _NEVER
         try:
             is_sound = all(map(self._is_as_it_was, one.held))
-            if is_sound:
+            if is_sound and self._is_as_close(one):
                 one.since = self._edits
             elif one.origin is not None and one.origin.question in self._open:
                 return False
@@ -399,6 +425,14 @@ class Memory:
         except RecursionError:
             return False
         return one.since != _NEVER
+
+    def _is_as_close(self, one: Grounds) -> bool:
+        """Whether it doesn't count how long what is asked takes by now; note that it has varied."""
+        origin, varied = one.origin, False
+        if one.is_close or origin is None or origin.likeness.is_timed:
+            varied = any(isinstance(held, Grounds) and held.has_varied for held in one.held)
+        one.has_varied = one.is_own or varied
+        return not (varied and one.is_close)
 
     def _is_as_it_was(self, held: Ground | Grounds) -> bool:
         match held:
@@ -410,27 +444,46 @@ class Memory:
 
     def _is_found_again(self, one: Grounds, origin: _Origin) -> bool:
         """Whether the answer that rests on these grounds is found again, on whatever grounds."""
+        new = self._found_by_now(origin)
+        if new is None or new.met != _NONE or new.is_chained:
+            return False
+        likeness, rests_on = origin.likeness, new.rests_on
+        if not likeness.are_alike(origin.found, new.found):
+            return False
+        one.held = () if rests_on is None else rests_on.held
+        one.since = self._edits
+        one.is_own = one.has_varied = not likeness.is_as_long(origin.found, new.found)
+        # How long it took at first goes on to count for those who asked then: a bit more each time
+        # would become much. So from now on it is asked again when any that it asks takes longer.
+        one.is_close = one.is_own or (rests_on is not None and rests_on.is_close)
         question = origin.limited if origin.is_limited else origin.question
+        if not one.is_own and likeness.lasts(origin.found):
+            self._answers[question] = replace(new, found=origin.found, rests_on=one)
+        return True
+
+    def _found_by_now(self, origin: _Origin) -> _Answer | None:
+        """Return what is found when a question is asked again, or has been since the edit."""
+        question = origin.limited if origin.is_limited else origin.question
+        known = self._answers.pop(question, None)
+        if known is not None and known.rests_on is not None:
+            if known.rests_on.origin is not origin and self.is_sound(known.rests_on):
+                if not known.rests_on.has_varied:
+                    self._answers.setdefault(question, known)
+            if question in self._answers:
+                return self._answers[question]
         outer = self.asked, self._met, self._is_limited, self._is_chained
         self.asked, self._met, self._is_limited, self._is_chained = set(), _NONE, False, False
-        self._answers.pop(question, None)
+        self._compared = {}
         try:
             self._find_out(origin)
         except RecursionError:
             raise
         except Exception:  # noqa: BLE001 - it fails again where somebody needs it
-            return False
+            return None
         finally:
             self.asked, self._met, self._is_limited, self._is_chained = outer
-        new = self._answers.get(question)
-        if new is None or new.met != _NONE or new.is_chained:
-            return False
-        if not origin.alike(origin.found, new.found):
-            return False
-        one.held = () if new.rests_on is None else new.rests_on.held
-        one.since = self._edits
-        self._answers[question] = replace(new, found=origin.found, rests_on=one)
-        return True
+            compared, self._compared = self._compared, {}
+        return compared.get(question) or self._answers.get(question)
 
     def _find_out(self, origin: _Origin) -> None:
         with self.answering(
@@ -438,7 +491,7 @@ class Memory:
             home=origin.home,
             limited=origin.limited,
             again=origin.answer,
-            alike=origin.alike,
+            likeness=origin.likeness,
             depth=origin.depth,
         ) as keep:
             found = origin.answer()
@@ -454,7 +507,9 @@ class Memory:
 
     def grounds(self) -> Grounds:
         """Return what is rested on by what has been done since the part at hand was begun."""
-        return Grounds(self.asked, self._edits)
+        found = Grounds(self.asked, self._edits)
+        found.is_close = self.is_close
+        return found
 
     def find(self, question: Hashable) -> object:
         """Return the answer that is known, else `MISSING`."""
@@ -464,6 +519,8 @@ class Memory:
         rests_on = answer.rests_on
         if rests_on is not None:
             if rests_on.since != self._edits and not self.is_sound(rests_on):
+                return self._found_anew(question, answer)
+            if rests_on.has_varied:  # who asks now is told how long it takes now
                 return self._found_anew(question, answer)
             NOTED.readings.add(rests_on)
         if answer.met < self._met:
@@ -506,7 +563,7 @@ class Memory:
         home: str = "",
         limited: Hashable | None = None,
         again: Callable[[], object] | None = None,
-        alike: Callable[[Any, Any], bool] = is_same,
+        likeness: Likeness = SAME,
         depth: int = 0,
         telling: Telling | None = None,
     ) -> _Answering:
@@ -517,10 +574,10 @@ class Memory:
         `limited` is the question that is answered where the depth and the steps of the asker limit
         what is found, which it has to tell apart. Without one it begins with its own.
 
-        `again` finds it out without its asker, and `alike` compares what is found. `depth` is that
-        of the questions asked for it which are only asked so deep. `telling` writes it down.
+        `again` finds it out without its asker, and `likeness` compares what is found. `depth` is
+        that of the questions asked for it which are only asked so deep. `telling` writes it down.
         """
-        return _Answering(self, question, home, limited, again, alike, depth, telling)
+        return _Answering(self, question, home, limited, again, likeness, depth, telling)
 
     def open_question(self, question: Hashable, depth: int) -> _Before:
         """Begin with a question; return what is open around it."""
@@ -561,23 +618,39 @@ class Memory:
         self._is_chained = before.is_chained or is_chained
         if failed:
             return
+        lasts = kept is not MISSING and one.likeness.lasts(kept)
         if is_closed and not is_chained:
             self._forget(before.mark)
             if kept is not MISSING:
-                key = limited if is_limited else question
-                self._answers[key] = _Answer(kept, rests_on, is_limited=is_limited, height=height)
-                if one.home:
-                    self._at_home.setdefault(one.home, set()).add(key)
-                if one.telling is not None and rests_on is not None:
-                    rests_on.told = one.telling.told(kept, is_limited)
-                if self.stays and one.again is not None and rests_on is not None:
-                    again, alike, home, depth = one.again, one.alike, one.home, one.depth
-                    rests_on.origin = _Origin(
-                        question, limited, is_limited, again, alike, kept, home, depth
-                    )
-        elif kept is not MISSING and question not in self._answers:
+                self._take_note(one, kept, rests_on, is_limited, height if lasts else None)
+        elif lasts and question not in self._answers:
             self._answers[question] = _Answer(kept, rests_on, met, is_limited, is_chained, height)
             self._provisional.append(question)
+
+    def _take_note(
+        self,
+        one: _Answering,
+        kept: object,
+        rests_on: Grounds | None,
+        is_limited: bool,
+        height: int | None,
+    ) -> None:
+        """Keep an answer; of one that doesn't last, which has no `height`, how it is compared."""
+        key = one.limited if is_limited else one.question
+        answer = _Answer(kept, rests_on, is_limited=is_limited, height=height or 0)
+        if height is None:
+            self._compared = {key: answer}
+        else:
+            self._answers[key] = answer
+            if one.home:
+                self._at_home.setdefault(one.home, set()).add(key)
+            if one.telling is not None and rests_on is not None:
+                rests_on.told = one.telling.told(kept, is_limited)
+        if self.stays and one.again is not None and rests_on is not None:
+            again, likeness, home, depth = one.again, one.likeness, one.home, one.depth
+            rests_on.origin = _Origin(
+                one.question, one.limited, is_limited, again, likeness, kept, home, depth
+            )
 
     def take(
         self, question: Hashable, found: object, is_limited: bool, found_before: RestsOn
@@ -600,14 +673,14 @@ class Memory:
         answer: Callable[[], T],
         meanwhile: S,
         home: str = "",
-        alike: Callable[[T, T], bool] = is_same,
+        likeness: Likeness = SAME,
         deepest: int | None = None,
         telling: Telling | None = None,
     ) -> T | S:
         """Return the answer to a question, found once; `meanwhile` where that asks it again.
 
-        `home`, `alike` and `telling` are as for `answering`. `deepest`: as many questions of this
-        kind may stand within each other; what would be asked further down is answered by
+        `home`, `likeness` and `telling` are as for `answering`. `deepest`: as many questions of
+        this kind may stand within each other; what would be asked further down is answered by
         `meanwhile`.
         """
         depth, limited = 0, None
@@ -628,7 +701,7 @@ class Memory:
             home=home,
             limited=limited,
             again=answer,
-            alike=alike,
+            likeness=likeness,
             depth=depth,
             telling=telling,
         ) as keep:

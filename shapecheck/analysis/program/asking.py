@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from shapecheck.analysis.program.answers import Grounds, Told, below
+from shapecheck.analysis.program.answers import Grounds, Likeness, Told, below
 from shapecheck.analysis.program.reading import digest, name_in_module
 
 if TYPE_CHECKING:
@@ -88,9 +88,13 @@ def asks_about(kind: str) -> Callable[[_About], _About]:
     return register
 
 
-def are_spelled_alike(one: object, other: object) -> bool:
-    """Whether two answers with syntax in them are the same, wherever that stood."""
-    return _spelled(one) == _spelled(other)
+class _BySpelling(Likeness):
+    def are_alike(self, one: Any, other: Any) -> bool:
+        return _spelled(one) == _spelled(other)
+
+
+BY_SPELLING: Final = _BySpelling()
+"""Answers with syntax in them are the same wherever that stood."""
 
 
 def _spelled(found: object) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from shapecheck import dtypes
 from shapecheck.analysis.findings import Lines
 from shapecheck.analysis.host import Host, Options, Source, Span
-from shapecheck.analysis.program.answers import Grounds, Memory, Telling, is_same
+from shapecheck.analysis.program.answers import SAME, Grounds, Likeness, Memory, Telling
 from shapecheck.analysis.program.grafting import grafted
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef, Value
 from shapecheck.analysis.program.reading import NOTED, Reading
@@ -74,13 +74,13 @@ class Module:
         question: Hashable,
         answer: Callable[[], T],
         meanwhile: S,
-        alike: Callable[[T, T], bool] = is_same,
+        likeness: Likeness = SAME,
         deepest: int | None = None,
         telling: Telling | None = None,
     ) -> T | S:
         """Return the answer to a question about what stands here; see `Memory.recall`."""
         memory = self.program.memory
-        return memory.recall(question, answer, meanwhile, self.name, alike, deepest, telling)
+        return memory.recall(question, answer, meanwhile, self.name, likeness, deepest, telling)
 
     def resolve(self, name: str) -> Value:
         """Return what a global name means; `NOTHING` if the module doesn't bind it."""

@@ -540,7 +540,8 @@ class Syntax:
     def read(self, what: str, node: ast.AST) -> None:
         """Note that something is asked of a function: what it `stores`, `mentions`, or `yields`.
 
-        Or its `comments`. What a function inside of another one does is in the body of that.
+        Or its `comments`, or whether it does `nothing`. What a function inside of another one does
+        is in the body of that.
         """
         name = name_in_module(node)
         if name is not None:
@@ -565,6 +566,11 @@ class Syntax:
         """Whether a function yields."""
         self.read("yields", function)
         return function in self.survey.generators
+
+    def does_nothing(self, function: Def) -> bool:
+        """Whether there is only a docstring, `pass` or `...` in a function."""
+        self.read("nothing", function)
+        return all(map(is_empty, quietly(function)))
 
     def definition(self, name: str) -> Definition:
         """Return the function or class of a name, as `name_in_module` has it; raises KeyError."""
@@ -656,8 +662,9 @@ class Syntax:
         found, waiting, seen = set[str](), [name], {name}
         while waiting:
             for node in self.survey.derived.get(waiting.pop(), ()):
-                found.update(*map(bound_names, node.body))
-                found.update(*(self.survey.stores[one] for one in defs(node.body)))
+                body = [*quietly(node)]
+                found.update(*map(bound_names, body))
+                found.update(*(self.survey.stores[one] for one in defs(body)))
                 if node.name not in seen:
                     seen.add(node.name)
                     waiting.append(node.name)
@@ -742,6 +749,11 @@ class Syntax:
         """Yield whether a function is a generator."""
         yield str(self._definitions.get(name) in self.survey.generators)
 
+    def says_nothing(self, name: str) -> Iterator[str]:
+        """Yield whether a function does nothing."""
+        node = self._definitions.get(name)
+        yield str(node is not None and all(map(is_empty, quietly(node))))
+
 
 _SAID: Final[dict[str, Callable[[Syntax, str], Iterator[str]]]] = {
     "name": Syntax.says_name,
@@ -752,6 +764,7 @@ _SAID: Final[dict[str, Callable[[Syntax, str], Iterator[str]]]] = {
     "stores": Syntax.says_stores,
     "mentions": Syntax.says_mentions,
     "yields": Syntax.says_yields,
+    "nothing": Syntax.says_nothing,
     "comments": Syntax.says_comments,
     "text": Syntax.says_text,
     "places": Syntax.says_places,
