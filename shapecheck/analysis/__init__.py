@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from shapecheck.analysis.findings import NO_TENSORS, Findings, Led, covered, merged
@@ -71,6 +71,7 @@ __all__ = [
     "mentions_tensors",
     "merged",
     "renew",
+    "still_said",
     "takes_about_as_long",
     "unread",
 ]
@@ -99,7 +100,7 @@ def begin(
     *,
     stays: bool = False,
     counts: bool = False,
-    tells: bool = False,
+    keeps: bool = False,
     recalls: Recall | None = None,
 ) -> Checking:
     """Begin to check a module part by part: together they say what `analyze_module` does.
@@ -107,14 +108,28 @@ def begin(
     What is said of a part rests on what stands in pieces of source, each known by a key. It is the
     same as long as `digest_of` is the same for all of these. Where the program `stays` to be
     edited, more is kept, so that less is done then. `counts`: what is known of tensors is counted.
-    `tells`: other processes are told which questions were asked; see `ask_again`. What `recalls`
-    knows of these isn't found out anew. Raises what `analyze_module` does.
+    `keeps`: it is for other processes, too. Then they are told of each piece, and, by a program
+    that doesn't stay, which questions were asked; see `ask_again`. What `recalls` knows of these
+    isn't found out anew. Raises what `analyze_module` does.
     """
     from shapecheck.analysis.check import module  # late, as above
 
     return module.begin(
-        source, host, options, stays=stays, counts=counts, tells=tells, recalls=recalls
+        source, host, options, stays=stays, counts=counts, keeps=keeps, recalls=recalls
     )
+
+
+def still_said(
+    host: Host, options: Options, module: str, parts: Iterable[tuple[str, bool]]
+) -> RestsOn | None:
+    """Return what a module rests on of which the same is to be said as when it was checked last.
+
+    That is of its text, and of others. `parts` are the keys of its parts, and whether they got few
+    steps. None where anything else is to be said, or where the program doesn't stay.
+    """
+    from shapecheck.analysis.check import module as checking  # late, as above
+
+    return checking.still_said(host, options, module, parts)
 
 
 def ask_again(

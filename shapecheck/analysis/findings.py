@@ -54,6 +54,24 @@ class Findings:
         """All that may be said."""
         return [one for group in (*self.groups, *(led.said for led in self.led)) for one in group]
 
+    def moved(self, by: int) -> Findings:
+        """Return them as they are so many lines further down."""
+        if not (by and self):
+            return self
+
+        def span(one: Span) -> Span:
+            return replace(one, line=one.line + by, end_line=one.end_line + by)
+
+        def group(some: Group) -> Group:
+            return tuple(replace(one, span=span(one.span)) for one in some)
+
+        def led(one: Led) -> Led:
+            place = None if one.span is None else span(one.span)
+            whole = None if one.whole is None else (one.whole[0] + by, one.whole[1] + by)
+            return Led(place, whole, one.key, group(one.said))
+
+        return Findings(tuple(map(group, self.groups)), tuple(map(led, self.led)))
+
 
 def blamed(groups: Iterable[Group], span: Span, whole: Lines | None) -> bool:
     """Whether there is an error at a span, or anywhere on the lines that answer for it."""

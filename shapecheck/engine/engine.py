@@ -78,12 +78,16 @@ class Engine(Generic[F]):
         self._options = options
         self._store = store
         self._stays, self._counts, self._before_part = stays, counts, before_part
+        self._is_alone = stays and store is None
         self._records: dict[str, ModuleRecord] = {}
         self._looks: dict[tuple[str, str], Look] = {}
         self._lookings: dict[str, Checking] = {}
         self._digests: dict[str, tuple[Source | None, dict[str, str]]] = {}
         self._again: dict[tuple[str, str], RestsOn | None] = {}
         self._found_stale: dict[str, tuple[ModuleRecord, set[int] | None]] = {}
+        self._edits = 0
+        self._edited: dict[str, int] = {}
+        self._of_now: dict[str, tuple[ModuleRecord, int]] = {}
 
     def check(self, module: str) -> Sequence[Diagnostic]:
         """Return what is said of a module, as `analysis.analyze_module` does.
@@ -100,11 +104,15 @@ class Engine(Generic[F]):
         known = self.known(module)
         if known is not None and self.holds(known) and known.has_read(reads):
             return self._records[module]
-        asking = self._asking(module, known)
-        kept, noted = asking.kept(), _Noted({key: self._digest(*key) for key in reads})
-        record = known and self._holding_on(known, kept, noted)
-        if record is None:
-            record = self._checked_again(module, known, kept, asking.recall, noted)
+        noted = _Noted({key: self._digest(*key) for key in reads}, is_whole=self._is_alone)
+        if self._is_alone:
+            record = known and self._still_said(known, noted)
+            record = record or self._checked_again(module, known, {}, None, noted)
+        else:
+            asking = self._asking(module, known)
+            kept = asking.kept()
+            record = known and self._holding_on(known, kept, noted)
+            record = record or self._checked_again(module, known, kept, asking.recall, noted)
         self.adopt(record)
         return record
 
@@ -190,6 +198,8 @@ class Engine(Generic[F]):
         if not modules:
             return
         analysis.renew(self.files, modules)
+        self._edits += 1
+        self._edited.update(dict.fromkeys(modules, self._edits))
         self._looks.clear()
         self._lookings.clear()
         self._again.clear()
@@ -198,8 +208,19 @@ class Engine(Generic[F]):
             self._digests.pop(name, None)
 
     def _changed(self, record: ModuleRecord) -> set[str]:
-        version = self.files.version
-        return {name for name, seen in record.versions.items() if version(name) != seen}
+        """Return which modules that were read for a record have changed since.
+
+        It was of all of them once, after so many edits, or nobody knows yet.
+        """
+        seen, version = record.versions, self.files.version
+        known, edits = self._of_now.get(record.module, (None, 0))
+        looked_at = [one for one, at in self._edited.items() if at > edits and one in seen]
+        changed = {
+            one for one in (looked_at if known is record else seen) if version(one) != seen[one]
+        }
+        if not changed:
+            self._of_now[record.module] = record, self._edits
+        return changed
 
     def _versions(self, modules: Iterable[str]) -> Versions:
         return {name: self.files.version(name) for name in modules}
@@ -254,12 +275,30 @@ class Engine(Generic[F]):
             covered=known.covered,
         )
 
+    def _still_said(self, known: ModuleRecord, noted: _Noted) -> ModuleRecord | None:
+        """Return what is known of a module that is as it was, if the analysis knows all of it."""
+        grounds, version = known.grounds, self.files.version(known.module)
+        if grounds is None or not grounds.parts or known.versions.get(known.module) != version:
+            return None
+        parts = ((one.key, one.is_brief) for one in grounds.parts)
+        rests_on = analysis.still_said(self.files, self._options, known.module, parts)
+        if rests_on is None:
+            return None
+        noted.part(grounds.parts[0], rests_on)
+        return ModuleRecord(
+            known.module,
+            self._versions(noted.modules(known.module)),
+            known.said,
+            noted.grounds(grounds.parts),
+            covered=known.covered,
+        )
+
     def _checked_again(
         self,
         module: str,
         known: ModuleRecord | None,
         kept: Mapping[str, RestsOn],
-        recalls: Recall,
+        recalls: Recall | None,
         noted: _Noted,
     ) -> ModuleRecord:
         """Check the parts of a module that aren't `kept`."""
@@ -268,13 +307,15 @@ class Engine(Generic[F]):
             raise LookupError(module)
         before = (known and known.grounds) or Grounds()
         records = {one.key: one for one in before.parts if one.key in kept}
+        # Where this ends early, the analysis knows of parts what no record says.
+        self._records.pop(module, None)
         checking = analysis.begin(
             source,
             self.files,
             self._options,
             stays=self._stays,
             counts=self._counts,
-            tells=self._store is not None and not self._stays,
+            keeps=self._store is not None,
             recalls=recalls,
         )
         parts: list[PartRecord] = []
@@ -431,10 +472,11 @@ _NOTHING_READ: Final = (numbers(()), numbers(()), numbers(()))
 class _Noted:
     """Takes note of what the parts of a module rest on, for all of it once.
 
-    `digests` are of what all of it rests on.
+    `digests` are of what all of it rests on. If it `is_whole`, nobody asks that of a single part.
     """
 
-    def __init__(self, digests: Mapping[Key, str]) -> None:
+    def __init__(self, digests: Mapping[Key, str], *, is_whole: bool = False) -> None:
+        self._is_whole = is_whole
         self._digests = {**digests}
         self._places = {key: at for at, key in enumerate(digests)}
         self._numbers: dict[Asked, int] = {}
@@ -442,6 +484,10 @@ class _Noted:
     def part(self, record: PartRecord, rests_on: RestsOn) -> PartRecord:
         """Return the record of a part that rests on this."""
         self._digests.update(rests_on.digests)
+        if self._is_whole:
+            for key in rests_on.digests:
+                self._places.setdefault(key, len(self._places))
+            return record
         for one in rests_on.asked:
             self._number(one)
         return replace(

@@ -9,7 +9,7 @@ import hashlib
 import json
 import zlib
 from array import array
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -102,8 +102,7 @@ class PartRecord:
         """Return it as it is where the part begins on another line."""
         if line == self.line:
             return self
-        found = _moved(self.findings, line - self.line) if self.findings else self.findings
-        return replace(self, line=line, findings=found)
+        return replace(self, line=line, findings=self.findings.moved(line - self.line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,21 +237,6 @@ class ModuleRecord:
         return ModuleRecord(
             self.module, versions, self.said, self._grounds, self._text, self.covered
         )
-
-
-def _moved(findings: Findings, by: int) -> Findings:
-    def span(one: Span) -> Span:
-        return replace(one, line=one.line + by, end_line=one.end_line + by)
-
-    def group(some: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-        return tuple(replace(one, span=span(one.span)) for one in some)
-
-    def led(one: Led) -> Led:
-        place = None if one.span is None else span(one.span)
-        whole = None if one.whole is None else (one.whole[0] + by, one.whole[1] + by)
-        return Led(place, whole, one.key, group(one.said))
-
-    return Findings(tuple(map(group, findings.groups)), tuple(map(led, findings.led)))
 
 
 # Written down -------------------------------------------------------------------------------------

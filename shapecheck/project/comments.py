@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from shapecheck.project.configuration import in_comment
@@ -56,6 +57,7 @@ class Comments:
         return codes is not None and (not codes or code in codes or covering in codes)
 
 
+@lru_cache(maxsize=1 << 10)
 def ignores(text: str) -> Comments:
     """Find the comments that hide errors in a module."""
     found: dict[int, tuple[str, ...]] = {}

@@ -176,6 +176,7 @@ class Host:
         self._reader = reader
         self._found: dict[str, Source | None] = {}
         self._paths: dict[str, str | None] = {}
+        self._versions: dict[str, tuple[Source, str]] = {}
 
     def source(self, module: str) -> Source | None:
         """Return the source of a module by its dotted name, or None where there is none to read."""
@@ -186,7 +187,13 @@ class Host:
     def version(self, module: str) -> str | None:
         """Return what is another text where the module's source or its path is."""
         source = self.source(module)
-        return None if source is None else f"{self._reader.digest(source)} {source.path}"
+        if source is None:
+            return None
+        known = self._versions.get(module)
+        if known is None or known[0] is not source:
+            version = f"{self._reader.digest(source)} {source.path}"
+            known = self._versions[module] = source, version
+        return known[1]
 
     def renew(self, *, are_places_new: bool) -> set[str]:
         """See all modules as the reader does now; return those that have changed, come or gone.

@@ -217,9 +217,7 @@ def test_what_an_edit_asks_of_a_process_that_stays(name: str) -> None:
     program.check()
     module, old, new, asked = EDITS[name]
     program.edit(module, old, new)
-    with noted() as parts_asked:
-        functions = program.looked_into()
-    assert sorted(parts_asked) == asked
+    functions = program.looked_into()
     assert len(functions) == len(set(functions))
     assert {*functions} <= {one.partition(": ")[2] for one in asked}
     program.check()

@@ -36,6 +36,7 @@ from shapecheck.analysis.host import (
     RestsOn,
     Source,
     Span,
+    takes_about_as_long,
 )
 from shapecheck.analysis.relevance import TENSORS, TEXT, is_installed, mentions_tensors
 
@@ -54,6 +55,7 @@ __all__ = [
     "is_installed",
     "mentions_tensors",
     "merged",
+    "takes_about_as_long",
 ]
 
 _REPORT = re.compile(
@@ -104,7 +106,7 @@ class begin:
         *,
         stays: bool = False,
         counts: bool = False,
-        tells: bool = False,
+        keeps: bool = False,
         recalls: Recall | None = None,
     ) -> None:
         ast.parse(source.text)
@@ -134,6 +136,10 @@ def digest_of(source: Source | None, key: str) -> str:
     if key == TENSORS:
         return str(mentions_tensors(text))
     return hashlib.blake2b(text.encode()).hexdigest()
+
+
+def still_said(host: Host, options: Options, module: str, parts: object) -> None:
+    """Nothing is known from before."""
 
 
 def renew(host: Host, modules: Collection[str]) -> None:

@@ -16,11 +16,14 @@ from weakref import WeakKeyDictionary
 import shapecheck.dims as dims
 from shapecheck.analysis import kinds, library, suspicions
 from shapecheck.analysis.check.parts import (
+    Held,
     Part,
     check,
     check_counting,
     check_watched,
+    of_before,
     parts_of,
+    spelled,
 )
 from shapecheck.analysis.check.symbolic import forget_changing
 from shapecheck.analysis.coverage.showing import Showing
@@ -169,8 +172,8 @@ class Checking:
     `effort` is that of the parts that were checked, and of those of which somebody knew.
     """
 
-    def __init__(self, module: Module, host: Host, counts: bool) -> None:
-        self._module, self._host, self._counts = module, host, counts
+    def __init__(self, module: Module, host: Host, *, counts: bool, keeps: bool) -> None:
+        self._module, self._host, self._counts, self._keeps = module, host, counts, keeps
         self._asked: dict[str, None] = {}
         self._telling = _Telling(host)
         self.effort = Effort()
@@ -185,16 +188,18 @@ class Checking:
             findings, held, covered = check_counting(module, part, effort)
         else:
             findings, held = check(module, part, effort)
-        if findings and not _moves(findings, part.lines):
-            held = (*held, module.syntax.reading(TEXT))
-        memory = module.program.memory
-        if memory.tells:
-            found = below(held, memory.is_close or effort.is_close)
-        else:
-            found = Below(frozenset(grounds(held)), (), is_close=True)
-        rests_on = self._telling.resting(found)
+        rests_on = self._resting(held)
         self._asked.update(dict.fromkeys(name for name, _ in rests_on.digests))
         return Checked(findings, rests_on, covered, effort.taken - before, is_brief)
+
+    def _resting(self, held: Held) -> RestsOn:
+        """Return what something rests on: where nobody else is told, in which modules that is."""
+        memory = self._module.program.memory
+        if memory.tells:
+            return self._telling.resting(below(held, memory.is_close or self.effort.is_close))
+        if memory.stays and not self._keeps:
+            return _within(self._host, memory.modules_of(only_of(held, Grounds)))
+        return self._telling.resting(Below(frozenset(grounds(held)), (), is_close=True))
 
     @without_collecting
     def look(self, part: Part) -> Look:
@@ -205,9 +210,7 @@ class Checking:
 
     def spelled(self, lines: Lines) -> str:
         """Return a digest of some lines as they are spelled."""
-        first, last = lines
-        text = "\n".join(self._module.lines[number] for number in range(first, last + 1))
-        return digest(text)
+        return spelled(self._module, lines)
 
     def end(self) -> None:
         """Forget what nobody asks for any more."""
@@ -263,6 +266,29 @@ class _Telling:
         return frozenset(found)
 
 
+def _within(host: Host, modules: Iterable[str]) -> RestsOn:
+    """Return what something rests on that holds while the texts of modules are the same."""
+    sources = {name: host.source(name) for name in modules}
+    keys = [(name, EXISTENCE if one is None else TEXT) for name, one in sources.items()]
+    digests = {key: digest_of(sources[key[0]], key[1]) for key in keys}
+    return RestsOn(digests, frozenset(keys), (), is_close=True)
+
+
+@without_collecting
+def still_said(
+    host: Host, options: Options, module: str, parts: Iterable[tuple[str, bool]]
+) -> RestsOn | None:
+    """Do what `analysis.still_said` says."""
+    program, held = program_of(host, options, module), list[Grounds]()
+    program.begin()
+    for key, is_brief in parts:
+        found = of_before(program, (module, key, is_brief))
+        if found is None:
+            return None
+        held.append(found.rests_on)
+    return _within(host, program.memory.modules_of(held))
+
+
 def ask_again(
     host: Host, options: Options, module: str, question: str, recalls: Recall | None = None
 ) -> RestsOn | None:
@@ -298,14 +324,14 @@ def begin(
     *,
     stays: bool = False,
     counts: bool = False,
-    tells: bool = False,
+    keeps: bool = False,
     recalls: Recall | None = None,
 ) -> Checking:
     """Do what `analysis.begin` says."""
     module = begun(source, host, options, stays=stays)
     memory = module.program.memory
-    memory.tells, memory.recalls = tells, recalls
-    return Checking(module, host, counts)
+    memory.tells, memory.recalls = keeps and not stays, recalls
+    return Checking(module, host, counts=counts, keeps=keeps)
 
 
 def digest_of(source: Source | None, key: str) -> str:
@@ -315,32 +341,23 @@ def digest_of(source: Source | None, key: str) -> str:
     if key == EXISTENCE:
         return "package" if source.path.endswith("__init__.py") else "module"
     if key in _WITHOUT_SYNTAX:
-        return digest(_WITHOUT_SYNTAX[key](source))
+        return _WITHOUT_SYNTAX[key](source)
     try:
         return syntax(source).reading(key).digest
     except (SyntaxError, ValueError, RecursionError):
         return ""
 
 
+@functools.lru_cache(4096)
+def _digest_of_text(source: Source) -> str:
+    return digest("\n".join((source.path, source.text)))
+
+
 _WITHOUT_SYNTAX: Final[dict[str, Callable[[Source], str]]] = {
-    TEXT: lambda source: "\n".join((source.path, source.text)),
-    TENSORS: lambda source: str(mentions_tensors(source.text)),
+    TEXT: _digest_of_text,
+    TENSORS: lambda source: digest(str(mentions_tensors(source.text))),
 }
 """What is read of a module without parsing it; each says what the `Reading` of the key does."""
-
-
-def _moves(findings: Findings, lines: Lines) -> bool:
-    """Whether all that is said of a part is said of its own lines, and names none."""
-    first, last = lines
-    spans = [one.span for one in findings.said]
-    for led in findings.led:
-        spans += [] if led.span is None else [led.span]
-        if led.whole is not None and not (first <= led.whole[0] and led.whole[1] <= last):
-            return False
-    # Which line a message means isn't known here: what may mean one is found again.
-    if any("line" in one.message or (one.blame and one.blame.through) for one in findings.said):
-        return False
-    return all(first <= one.line and one.end_line <= last for one in spans)
 
 
 _begun: Final = itertools.count(1)

@@ -31,8 +31,8 @@ from shapecheck.analysis.library import argparse
 from shapecheck.analysis.program.answers import Ground, Grounds, Likeness
 from shapecheck.analysis.program.faults import Fault, located
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
-from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.program.reading import Unnoted, body_of, name_in_module
+from shapecheck.analysis.program.modules import Known, Module, Program
+from shapecheck.analysis.program.reading import Unnoted, body_of, digest, name_in_module
 from shapecheck.analysis.program.report import Reporter, group_of
 from shapecheck.analysis.program.syntax import DEFINITIONS, defs, is_def
 from shapecheck.analysis.values.state import State
@@ -103,21 +103,37 @@ def check(
     `effort` is that of the parts before it, and of this one, too, in the end. `apart`: what calls
     lead to is left out where it is said of another function of the module.
     """
-    program, key = module.program, (module.name, part.key, effort.is_spent)
-    memory = program.memory
-    memory.begin_part()
-    known = program.checked.get(key)
-    if known is not None and memory.is_sound(known[0]):
-        effort.taken += known[1]
-        return Findings(), known[0].held
+    program, memory, is_brief = module.program, module.program.memory, effort.is_spent
+    place, (first, _) = (module.name, part.key, is_brief), part.lines
+    known = of_before(program, place)
+    if known is not None and (not known.found or known.spelled == spelled(module, part.lines)):
+        effort.taken += known.steps
+        return known.found.moved(first - known.line), (known.rests_on,)
     before = effort.taken
     found = _findings(module, part, effort, apart)
-    program.checked.pop(key, None)
-    if memory.stays and not found:
-        rests_on = memory.grounds()
-        rests_on.is_close |= effort.is_close
-        program.checked[key] = (rests_on, effort.taken - before)
-    return found, memory.asked
+    if not memory.stays:
+        return found, memory.asked
+    rests_on = memory.grounds()
+    rests_on.is_close |= effort.is_close
+    text = spelled(module, part.lines) if found else ""
+    program.checked[place] = Known(found, rests_on, effort.taken - before, first, text)
+    return found, (rests_on,)
+
+
+def spelled(module: Module, lines: Lines) -> str:
+    """Return a digest of some lines as they are spelled."""
+    first, last = lines
+    return digest("\n".join(module.lines[number] for number in range(first, last + 1)))
+
+
+def of_before(program: Program, place: tuple[str, str, bool]) -> Known | None:
+    """Return what is known of a part of a module of which the same is to be said as was said last.
+
+    `place` is as in `Program.checked`.
+    """
+    program.memory.begin_part()
+    found = program.checked.get(place)
+    return found if found is not None and program.memory.is_sound(found.rests_on) else None
 
 
 def check_watched(module: Module, part: Part, effort: Effort, watcher: Watcher) -> Findings:
@@ -147,9 +163,26 @@ def _findings(module: Module, part: Part, effort: Effort, apart: bool) -> Findin
     reporter = module.reporter = Reporter(module.lines)
     try:
         part.check(effort)
-        return Findings(reporter.groups(), tuple(_led(module, reporter, apart)))
+        found = Findings(reporter.groups(), tuple(_led(module, reporter, apart)))
     finally:
         module.reporter = None
+    if found and not _moves(found, part.lines):
+        module.syntax.quoted()
+    return found
+
+
+def _moves(findings: Findings, lines: Lines) -> bool:
+    """Whether all that is said of a part is said of its own lines, and names none."""
+    first, last = lines
+    spans = [one.span for one in findings.said]
+    for led in findings.led:
+        spans += [] if led.span is None else [led.span]
+        if led.whole is not None and not (first <= led.whole[0] and led.whole[1] <= last):
+            return False
+    # Which line a message means isn't known here: what may mean one is found again.
+    if any("line" in one.message or (one.blame and one.blame.through) for one in findings.said):
+        return False
+    return all(first <= one.line and one.end_line <= last for one in spans)
 
 
 def _led(module: Module, reporter: Reporter, apart: bool) -> Iterator[Led]:

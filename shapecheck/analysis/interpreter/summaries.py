@@ -25,7 +25,7 @@ from shapecheck.dims import Atom, Composite, DimExpr, IntSize, Kind, Size, Sym
 from shapecheck.dims.origins import Met
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, symbols_of
 
-_MOST: Final = 64
+_MOST: Final = 256
 """As many things on the heap, and as many closures, may a call see that is to be recognised."""
 
 

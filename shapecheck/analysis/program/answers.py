@@ -98,11 +98,12 @@ class Grounds:
     holds where it `has_varied`, but it takes longer by now, or less long; that `is_own`
     where it isn't for what it asks alone. `told` is what another process is told of it; it
     `is_close` as for `Memory.close`. `found_before` is what it rests on as the process knew it that
-    found it, if that was another one.
+    found it, if that was another one. `modules` are those of which anything was read by `since`,
+    each a bit.
     """
 
     __slots__ = (
-        *("_below", "_modules", "found_before", "has_varied", "held", "is_close", "is_own"),
+        *("_below", "found_before", "has_varied", "held", "is_close", "is_own", "modules"),
         *("origin", "since", "told"),
     )
 
@@ -114,22 +115,7 @@ class Grounds:
         self.found_before: RestsOn | None = None
         self.is_close = self.has_varied = self.is_own = False
         self._below: Below | None = None
-        self._modules: tuple[int, frozenset[str]] = (-1, frozenset())
-
-    def modules(self, edits: int) -> frozenset[str]:
-        """Return the modules of which anything was read, after so many edits."""
-        waiting = [self]
-        while self._modules[0] != edits:
-            last = waiting[-1]
-            below = [one for one in last.held if isinstance(one, Grounds)]
-            missing = [one for one in below if one._modules[0] != edits]
-            if missing:
-                waiting += missing
-                continue
-            waiting.pop()
-            own = {_module_of(one) for one in last.held if not isinstance(one, Grounds)}
-            last._modules = edits, frozenset(own).union(*(one._modules[1] for one in below))
-        return self._modules[1]
+        self.modules = 0
 
     @property
     def below(self) -> Below:
@@ -301,7 +287,9 @@ def places(asked: Iterable[Ground | Grounds]) -> frozenset[Place]:
     return frozenset(one for one in grounds(asked) if not isinstance(one, Reading))
 
 
-def _rests_on_any(one: Grounds, changed: AbstractSet[Ground], known: dict[Grounds, bool]) -> bool:
+def _rests_on_any(
+    one: Grounds, changed: Callable[[Ground], bool], known: dict[Grounds, bool]
+) -> bool:
     """Whether grounds are among what has changed; `known` is of which that was found before."""
     waiting = [one]
     while waiting:
@@ -312,7 +300,9 @@ def _rests_on_any(one: Grounds, changed: AbstractSet[Ground], known: dict[Ground
             waiting += missing
             continue
         waiting.pop()
-        known[last] = any(known[held] for held in below) or not changed.isdisjoint(last.held)
+        known[last] = any(map(known.get, below)) or any(
+            changed(held) for held in last.held if not isinstance(held, Grounds)
+        )
     return known[one]
 
 
@@ -337,6 +327,9 @@ class Memory:
         self._is_limited = self._is_chained = self.is_close = False
         self._depth = self._height = 0
         self._edits = 0
+        self._edited: list[int] = []
+        """Which modules have been edited after each number of edits, as bits."""
+        self._bit: dict[str, int] = {}
         self._compared: dict[Hashable, _Answer] = {}
         self._at_home: dict[str, set[Hashable]] = {}
 
@@ -374,28 +367,66 @@ class Memory:
         """Forget the answers that rest on what has changed."""
         known: dict[Grounds, bool] = {}
         for question, one in [*self._answers.items()]:
-            if one.rests_on is not None and _rests_on_any(one.rests_on, changed, known):
+            if one.rests_on is not None and _rests_on_any(
+                one.rests_on, changed.__contains__, known
+            ):
                 del self._answers[question]
 
     def forget_modules(self, names: Collection[str]) -> None:
         """Forget the answers that rest on anything in some modules."""
         if not names:
             return
-        self._edits += 1
-        changed = frozenset(names)
+        involved = self.involving(names)
         for question, one in [*self._answers.items()]:
-            if one.rests_on is not None and self.involves(one.rests_on, changed):
+            if one.rests_on is not None and involved(one.rests_on):
                 del self._answers[question]
+        self._edit(names)
         self._forget_at_home(names)
 
-    def involves(self, one: Grounds, names: AbstractSet[str]) -> bool:
-        """Whether anything was read of some modules for what rests on these grounds."""
-        return not names.isdisjoint(one.modules(self._edits))
+    def involving(self, names: Collection[str]) -> Callable[[Grounds], bool]:
+        """Return what tells if anything was read of some modules for what rests on grounds."""
+        known: dict[Grounds, bool] = {}
+        is_of_any = lambda held: _module_of(held) in names  # noqa: E731
+        return lambda one: _rests_on_any(one, is_of_any, known)
+
+    def modules_of(self, sound: Iterable[Grounds]) -> list[str]:
+        """Return the modules of which anything was read, for grounds that are sound."""
+        bits = 0
+        for one in sound:
+            bits |= one.modules
+        return [name for name, bit in self._bit.items() if name and bits & bit]
+
+    def _bits(self, names: Iterable[str]) -> int:
+        found = 0
+        for name in names:
+            bit = self._bit.get(name)
+            if bit is None:
+                bit = self._bit[name] = 1 << len(self._bit)
+            found |= bit
+        return found
+
+    def _grounds(self, held: AbstractSet[Ground | Grounds]) -> Grounds:
+        found = Grounds(held, self._edits)
+        if self.stays:
+            self._note_modules(found)
+        return found
+
+    def _note_modules(self, one: Grounds) -> None:
+        """Note of which modules anything was read for grounds where all below are sound."""
+        bits = 0
+        for held in one.held:
+            bits |= held.modules if isinstance(held, Grounds) else self._bits((_module_of(held),))
+        one.modules = bits
 
     def edited(self, module: str) -> None:
         """Take note that what was read of a module may be gone."""
+        self._edit((module,))
+        self._forget_at_home((module,), but_rested=True)
+
+    def _edit(self, names: Iterable[str]) -> None:
+        bits = self._bits(names)
+        self._edited = [*(before | bits for before in self._edited), bits]
         self._edits += 1
-        self._forget_at_home([module], but_rested=True)
 
     def _forget_at_home(self, names: Iterable[str], *, but_rested: bool = False) -> None:
         """Forget what stands in modules, all or what rests on nothing else."""
@@ -414,10 +445,14 @@ class Memory:
         """Whether all that is rested on is as it was; what can be is asked for again to know."""
         if one.since in (self._edits, _NEVER):
             return one.since != _NEVER
+        if not one.modules & self._edited[one.since]:
+            one.since = self._edits
+            return True
         try:
             is_sound = all(map(self._is_as_it_was, one.held))
             if is_sound and self._is_as_close(one):
                 one.since = self._edits
+                self._note_modules(one)
             elif one.origin is not None and one.origin.question in self._open:
                 return False
             elif one.origin is None or not self._is_found_again(one, one.origin):
@@ -452,6 +487,7 @@ class Memory:
             return False
         one.held = () if rests_on is None else rests_on.held
         one.since = self._edits
+        self._note_modules(one)
         one.is_own = one.has_varied = not likeness.is_as_long(origin.found, new.found)
         # How long it took at first goes on to count for those who asked then: a bit more each time
         # would become much. So from now on it is asked again when any that it asks takes longer.
@@ -507,7 +543,7 @@ class Memory:
 
     def grounds(self) -> Grounds:
         """Return what is rested on by what has been done since the part at hand was begun."""
-        found = Grounds(self.asked, self._edits)
+        found = self._grounds(self.asked)
         found.is_close = self.is_close
         return found
 
@@ -604,7 +640,7 @@ class Memory:
         del self._open[question]
         height = self._height + 1 if one.depth else 0
         self._depth, self._height = before.depth, max(before.height, height)
-        rests_on, met = (Grounds(self.asked, self._edits) if self.asked else None), self._met
+        rests_on, met = (self._grounds(self.asked) if self.asked else None), self._met
         is_limited = self._is_limited and limited is not None
         is_chained = self._is_chained and limited is not None
         if rests_on is not None:

@@ -1,8 +1,9 @@
 """Makes the syntax of an edited text with the nodes of the one before, where these say the same.
 
 What was found out of a definition is known by its nodes. So a function or class with the same head
-is the same node, which has another body where that has been edited; other statements are the same
-where they are spelled the same. All stand where they stand in the edited text.
+is the same node, which has another body where that has been edited; other statements, and those in
+a function, are the same where they are spelled the same. All stand where they stand in the edited
+text.
 """
 
 from __future__ import annotations
@@ -82,7 +83,23 @@ class _Graft:
             for one, other in zip(old.body, new.body, strict=True):
                 self._move(one, other)
         else:
-            old.body = new.body
+            old.body = self._edited(old.body, new.body)
+
+    def _edited(self, old: Sequence[ast.stmt], new: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Return the statements of a body that is another one, with the old ones that are the same.
+
+        What stands in them, as a function that is given out, is what it was.
+        """
+        known: dict[tuple[str, ...], list[ast.stmt]] = {}
+        for one in reversed(old):
+            known.setdefault((*_spelled([one], self._before),), []).append(one)
+        found: list[ast.stmt] = []
+        for one in new:
+            same = known.get((*_spelled([one], self._after),))
+            if same:
+                self._move(same[-1], one)
+            found.append(same.pop() if same else one)
+        return found
 
     def _move(self, old: ast.AST, new: ast.AST) -> None:
         """Have old nodes stand where new ones do that say the same."""

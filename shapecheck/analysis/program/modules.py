@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from shapecheck import dtypes
-from shapecheck.analysis.findings import Lines
+from shapecheck.analysis.findings import Findings, Lines
 from shapecheck.analysis.host import Host, Options, Source, Span
 from shapecheck.analysis.program.answers import SAME, Grounds, Likeness, Memory, Telling
 from shapecheck.analysis.program.grafting import grafted
@@ -318,14 +318,27 @@ MOST_TEXT: Final = 12_000_000
 the room."""
 
 
+class Known(NamedTuple):
+    """What is known of a part of a module: what was found, what that rests on, the steps it took.
+
+    The part began on a `line`, and where anything was found it was `spelled` as a digest tells.
+    """
+
+    found: Findings
+    rests_on: Grounds
+    steps: int
+    line: int
+    spelled: str
+
+
 class Program:
     """All modules of the program, read when they are needed.
 
     `own` is the top-level package of the module that is checked, where shipped signature files
     describe it: that one is looked into all the same. `traces`: of which functions annotations are
     read is noted. `supposing`: what constructors take without an annotation is supposed to be
-    sizes, or to have sizes as attributes. `checked` are the parts of modules of which nothing is
-    said, and what that rests on. A program doesn't keep its host alive.
+    sizes, or to have sizes as attributes. `checked` are the parts of modules that have been, by
+    their module, their key and whether they got few steps. A program doesn't keep its host alive.
     """
 
     def __init__(self, host: Host, options: Options, own: str = "", traces: bool = False) -> None:
@@ -339,7 +352,7 @@ class Program:
         self.decorate: Callable[[Function], Value] = lambda function: function
         self.memory = Memory(traces)
         self.problems: list[Problem] = []
-        self.checked: dict[tuple[str, str, bool], tuple[Grounds, int]] = {}
+        self.checked: dict[tuple[str, str, bool], Known] = {}
         self.memo = _memo(self.table)
         self._modules: dict[str, Module | None] = {}
         self._unparsed: dict[str, Unparsed | None] = {}
@@ -385,11 +398,11 @@ class Program:
             self._unparsed.pop(name, None)
             self._unreadable.pop(name, None)
             self._modules.pop(name, None)
-        self.memory.forget_modules(names)
-        changed = frozenset(names)
-        for key, (rests_on, _) in [*self.checked.items()] if names else ():
-            if self.memory.involves(rests_on, changed):
+        involved = self.memory.involving(names)
+        for key, known in [*self.checked.items()] if names else ():
+            if involved(known.rests_on):
                 del self.checked[key]
+        self.memory.forget_modules(names)
 
     def begin(self) -> None:
         """Begin with another module; forget those of which another program has the nodes."""
@@ -407,12 +420,14 @@ class Program:
         """
         self.memo.trim()
         self.memory.trim()
+        if self.memory.stays:
+            return
         for name in asked:
             self._asked_last.pop(name, None)
             self._asked_last[name] = None
         held = {name: one.source for name, one in self._modules.items() if one is not None}
         left = sum(len(source.text) for source in held.values())
-        if left <= MOST_TEXT or self.memory.stays:
+        if left <= MOST_TEXT:
             return
         gone = []
         never = [name for name in held if name not in self._asked_last]
