@@ -18,7 +18,7 @@ from shapecheck.project import imports
 from shapecheck.project.checking import options_of, own_settings
 from shapecheck.project.configuration import read
 from shapecheck.project.findings import Finding, stop
-from shapecheck.project.parsing import mistakes
+from shapecheck.project.parsing import is_python, mistakes
 from shapecheck.project.reading import Reader
 from shapecheck.project.targets import TargetError
 from shapecheck.project.tasks import Task, Tasks, checked
@@ -138,7 +138,7 @@ class Program:
             if before == text and path not in self._broken:
                 self._texts[path] = text
                 return
-            if before is not None and not _is_python(text) and _is_python(before):
+            if before is not None and not is_python(text) and is_python(before):
                 self._broken[path] = text
                 return
             self._broken.pop(path, None)
@@ -328,7 +328,3 @@ def span_of(finding: Finding) -> Span:
     column = max(finding.column, 0)
     line, end_line = max(finding.line, 1), max(finding.end_line, finding.line, 1)
     return Span(line, column, end_line, finding.end_column if finding.end_column >= 0 else 1000)
-
-
-def _is_python(text: str) -> bool:
-    return parsed_text(text) is not None

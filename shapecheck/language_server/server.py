@@ -148,6 +148,7 @@ class Server(LanguageServer):
                 for said in await self._in_background(self.shapes.problems):
                     self.tell(said)
             self.refresh()
+            await self._in_background(self.worker.rest)
         except asyncio.CancelledError:
             return
         except Exception as error:  # noqa: BLE001 - as above

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import heapq
 import itertools
 import threading
@@ -51,7 +52,7 @@ class Worker:
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._running: _Job | None = None
-        self._is_stopped = False
+        self._is_stopped = self._has_rested = False
         before = threading.stack_size(_STACK)
         try:
             self._thread = threading.Thread(target=self._run, name="shapecheck", daemon=True)
@@ -82,6 +83,17 @@ class Worker:
                 first = self._jobs[0].urgency if self._jobs else job.urgency
             if first < job.urgency:
                 raise Interrupted
+
+    def rest(self) -> None:
+        """Look for garbage, while nobody waits for anything.
+
+        What is left the first time, when all modules have been checked, is hardly ever garbage: so
+        that isn't looked through again.
+        """
+        gc.collect()
+        if not self._has_rested:
+            gc.freeze()
+            self._has_rested = True
 
     def stop(self) -> None:
         """Do nothing more; what is being done ends at the next occasion."""

@@ -7,7 +7,7 @@ import warnings
 from typing import Final
 
 from shapecheck.analysis import Source, mentions_tensors
-from shapecheck.analysis.program.syntax import syntax, tree_of
+from shapecheck.analysis.program.syntax import parse_ahead, syntax, tree_of
 from shapecheck.project.findings import Finding
 
 _SYNTAX: Final = "syntax"
@@ -23,6 +23,17 @@ def parsed(source: Source, *, is_known: bool = False) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return syntax(source).tree if is_analysed else tree_of(source.text)
+
+
+def is_python(text: str) -> bool:
+    """Whether a text that is going to be a module's is one; then that is parsed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            parse_ahead(text)
+        except SyntaxError:
+            return False
+    return True
 
 
 def mistakes(source: Source, error: SyntaxError | ValueError) -> list[Finding]:

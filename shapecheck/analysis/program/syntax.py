@@ -71,8 +71,22 @@ def kept_by_node(most: int) -> Callable[[Callable[[_AnyNode], _T]], Callable[[_A
     return kept
 
 
+_ahead: Final[dict[str, ast.Module]] = {}
+"""The text that was parsed ahead last, with its tree."""
+
+
+def parse_ahead(text: str) -> None:
+    """Parse a module for `tree_of`, which will be asked for it next; raises what that does."""
+    tree = tree_of(text)
+    _ahead.clear()
+    _ahead[text] = tree
+
+
 def tree_of(text: str) -> ast.Module:
-    """Parse a module; raises SyntaxError, and nothing else."""
+    """Parse a module; raises SyntaxError, and nothing else. The tree is for who asks alone."""
+    ahead = _ahead.pop(text, None)
+    if ahead is not None:
+        return ahead
     try:
         return ast.parse(text)
     except (RecursionError, MemoryError):
