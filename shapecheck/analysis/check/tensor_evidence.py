@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from shapecheck.analysis.annotations import classes, declarations
 from shapecheck.analysis.check.ahead import ahead, unannotated
-from shapecheck.analysis.check.symbolic import start
+from shapecheck.analysis.check.symbolic import instance, start
 from shapecheck.analysis.interpreter.shown_by_use import (
     has_one_kind_of_arrays,
     never_tensors,
@@ -419,9 +419,10 @@ def _handed_over(node: ast.Call, seen: Seen) -> Iterator[str]:
         case (Function() as called, _) | (Bound(function=Function() as called), _):
             yield from _taken(called, node, isinstance(target, Bound), seen)
         case Ref(), ast.Call(
-            func=ast.Attribute(value=ast.Name(id="self")), args=[ast.Name(id=name), *_]
+            func=ast.Attribute(value=ast.Name(id="self"), attr=attr), args=[ast.Name(id=name), *_]
         ):
-            yield name  # to a module that is an attribute of this one
+            if not _may_take_list(seen.function, attr):
+                yield name  # to a module that is an attribute of this one
         case _:
             for param, argument in _by_parameter(target, node, seen):
                 is_first = param.name in _FIRST and (
@@ -441,6 +442,80 @@ def _taken(called: Function, node: ast.Call, is_bound: bool, seen: Seen) -> Iter
             return
         if isinstance(param.declared, TensorDecl) or param.name in shown:
             yield from _origin(argument, seen)
+
+
+def _may_take_list(function: Function, attr: str) -> bool:
+    """Whether a module that is an attribute of a method's instance is called with lists, perhaps.
+
+    Its `forward` takes what it is given item by item, or only hands it on to one that does so.
+    """
+    called = _forward_of(function.owner, attr)
+    if called is None:
+        return False
+    question = ("may take list", called.node, called.owner)
+    return called.module.recall(
+        question, lambda: _takes_list_perhaps(called), False, deepest=_DEEPEST
+    )
+
+
+def _takes_list_perhaps(forward: Function) -> bool:
+    given = [one.arg for one in declarations.arguments_of(forward.node)[1:2]]
+    if not given or given[0] in shown_alone(forward):
+        return False
+    return given[0] in _taken_by_item(forward.node) or any(
+        _may_take_list(forward, node.func.attr)
+        for node in nodes_of(ast.Call, forward.node)
+        if isinstance(node.func, ast.Attribute)
+        and name_of(node.func.value) == "self"
+        and any(name_of(one) in given for one in node.args[:1])
+    )
+
+
+def _forward_of(owner: Class | None, attr: str) -> Function | None:
+    """Return the `forward` of a module that instances of a class have as an attribute."""
+    if owner is None:
+        return None
+    state, ref = instance(owner, "self")
+    content = state.instance_of(ref)
+    held = None if content is None else state.instance_of(content.attrs.get(attr, UNKNOWN))
+    return None if held is None else classes.find_method(held.cls, "forward")
+
+
+@kept_by_node(256)
+def _taken_by_item(function: ast.AST) -> frozenset[str]:
+    """Return the variables that a body takes items of, or that others are a part of: `f = x[1:]`.
+
+    Tensors have items, too.
+    """
+    parts = {
+        name_of(target): name_of(value)
+        for node in nodes_of(ast.Assign, function)
+        for target, value in ((node.targets[0], _whole(node.value)),)
+    }
+    found: set[str | None] = set()
+    for node in nodes_of((ast.Subscript, ast.For, ast.comprehension, ast.Starred), function):
+        match node:
+            case ast.Subscript(value=value, slice=index) if not isinstance(index, ast.Slice):
+                found.add(name_of(value))
+            case ast.For(iter=given) | ast.comprehension(iter=given) | ast.Starred(value=given):
+                found |= {name_of(one) for one in nodes_of(ast.Name, given)}
+    for node in nodes_of(ast.Assign, function):
+        if elements(node.targets[0]) is not None:
+            found.add(name_of(node.value))
+    waiting = [*found]
+    while waiting:
+        whole = parts.get(waiting.pop())
+        if whole is not None and whole not in found:
+            found.add(whole)
+            waiting.append(whole)
+    return frozenset(one for one in found if one is not None)
+
+
+def _whole(node: ast.expr) -> ast.expr:
+    """Return what a slice is of: `x` of `x[1:][::-1]`, and of `x`."""
+    while isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        node = node.value
+    return node
 
 
 def optional(function: Function, seen: Seen) -> frozenset[str]:
