@@ -170,9 +170,9 @@ def _may_be_left(size: IntSize) -> bool:
 
 
 def _pooled(size: IntSize) -> list[dims.Sym]:
-    """Return the axes of which a size may be what a pool leaves: those that it is a part of."""
+    """Return the axes of which a size may be what a pool leaves: it is a part of what they make."""
     quotients = only(size.atoms(), FloorDiv) if isinstance(size, Size) else []
-    return only((dims.symbol_of(one.num) for one in quotients), dims.Sym)
+    return [symbol for one in quotients for symbol in dims.in_order(dims.symbols(one.num))]
 
 
 def _is_an_axis(symbol: dims.Sym) -> bool:
