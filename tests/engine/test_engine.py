@@ -17,7 +17,8 @@ from shapecheck.analysis import Options, Source, analyze_module
 from shapecheck.analysis.check import parts
 from shapecheck.analysis.check.module import Checking
 from shapecheck.analysis.check.parts import Part
-from shapecheck.analysis.interpreter import budget
+from shapecheck.analysis.interpreter import budget, inlining
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Function
 from shapecheck.analysis.program.modules import Module
 from shapecheck.engine import Database, Engine, ModuleRecord, Store
@@ -252,6 +253,107 @@ def test_where_the_same_is_found_nothing_else_is_looked_into(name: str) -> None:
     module, old, new, expected = SAME[name]
     program.edit(module, old, new)
     assert set(program.looked_into()) == expected
+    program.check()
+
+
+GIVING = f"""{HEAD}
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = nn.Linear(4, 8)
+
+    def scaled(self, x):
+        return self.up(x)
+
+    def forward(self, x):
+        return self.scaled(x) * 2
+
+def times(number):
+    def multiplied(x):
+        return x * number
+    count = 1
+    return multiplied
+
+def shift(x):
+    return x
+
+def shifted():
+    zero = shift(torch.zeros(4))
+    return lambda x: x + zero
+"""
+TAKING = f"""{HEAD}
+from giving import Block, shifted, times
+
+def run(x: Float[Tensor, "b 4"]) -> Float[Tensor, "b 8"]:
+    return times(2)(Block()(x))
+
+def moved(x: Float[Tensor, "b 4"]) -> Float[Tensor, "b 4"]:
+    return shifted()(x)
+
+def wrong(x: Float[Tensor, "b 4"]) -> Float[Tensor, "b 4"]:
+    return Block()(x)
+"""
+MANY = "".join(f"    one_{at} = {at}\n" for at in range(4))
+INSIDE = {
+    "of a method that a method calls": ("return self.up(x)", "one = 1\n        return self.up(x)"),
+    "beside a function that is given out": ("count = 1", "count = 2"),
+    "below one who gives out a function": ("return x\n", "one = 1\n    return x\n"),
+    "by which all takes longer": ("def shift(x):\n", f"def shift(x):\n{MANY}"),
+}
+
+
+@interpreted
+@pytest.mark.parametrize("name", INSIDE)
+def test_an_edit_that_changes_nothing_is_looked_into_alone(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody who calls what is edited is run again, wherever the call stands."""
+    program = Program({"giving": GIVING, "taking": TAKING}, stays=True)
+    program.check()
+    assert len(program.engine.check("taking")) == 1
+    program.edit("giving", *INSIDE[name])
+    ran: list[str] = []
+    run = inlining._run
+
+    def noting(frame: Frame, call: inlining._Call, *rest: object) -> object:
+        ran.append(call.function.name)
+        return run(frame, call, *rest)
+
+    monkeypatch.setattr(inlining, "_run", noting)
+    edited = {"scaled", "times", "shift"}
+    assert {one.rpartition(".")[2] for one in program.looked_into()} <= edited
+    assert set(ran) <= edited
+    monkeypatch.undo()
+    program.check()
+
+
+def test_what_is_said_of_a_part_is_known_where_it_stands_now() -> None:
+    program = Program({"giving": GIVING, "taking": TAKING}, stays=True)
+    program.check()
+    before = program.engine.check("taking")
+    program.edit("taking", "\ndef run(", "\ndef added(x):\n    return x\n\ndef run(")
+    assert program.looked_into() == ["added"]
+    after = program.engine.check("taking")
+    assert [one.span.line - 3 for one in after] == [one.span.line for one in before] != []
+    program.check()
+
+
+def test_a_check_that_is_ended_early_leaves_nothing_wrong_behind() -> None:
+    """What the analysis has found by then is in no record: it is said when the check is done."""
+    program = Program({"giving": GIVING, "taking": TAKING}, stays=True)
+    program.check()
+    program.edit("giving", "nn.Linear(4, 8)", "nn.Linear(4, 4)")
+    most = 4
+
+    def before_part() -> None:
+        nonlocal most
+        most -= 1
+        if most == 0:
+            raise KeyboardInterrupt
+
+    program.engine._before_part = before_part
+    with pytest.raises(KeyboardInterrupt):
+        program.engine.check("taking")
     program.check()
 
 
