@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 from shapecheck.analysis.annotations import class_fields, declarations
@@ -22,9 +22,10 @@ from shapecheck.analysis.annotations.classes import (
     own_ancestry,
 )
 from shapecheck.analysis.annotations.reader import reader
+from shapecheck.analysis.program.asking import about, asks_about
 from shapecheck.analysis.program.declared import Declared, TensorDecl
 from shapecheck.analysis.program.model import Class, Function
-from shapecheck.analysis.program.reading import body_of
+from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import ANY_NAME, given_to, is_def, is_zero, nodes_of
 from shapecheck.ops.call import only
 
@@ -145,15 +146,25 @@ def begun_at_zero(cls: Class) -> set[str]:
     nothing = set[str]()
 
     def found() -> set[str]:
-        return nothing.union(*(_zeros_of(node) for _, node in builders(cls)[1]))
+        return nothing.union(*(_zeros_of(home.module, node) for home, node in builders(cls)[1]))
 
     return cls.module.recall(("begun at zero", cls.node), found, nothing)
 
 
-def _zeros_of(method: ast.FunctionDef) -> Iterator[str]:
-    targets = [t for one in nodes_of(ast.Assign, method) if is_zero(one.value) for t in one.targets]
-    targets += [one.target for one in nodes_of(ast.AnnAssign, method) if is_zero(one.value)]
-    return (one.attr for one in only(targets, ast.Attribute))
+_ZEROS: Final = "zeros of"
+
+
+@asks_about(_ZEROS)
+def _zeros_of(module: Module, method: ast.AST) -> frozenset[str]:
+    def found() -> frozenset[str]:
+        made = [*nodes_of(ast.Assign, method)]
+        targets = [target for one in made if is_zero(one.value) for target in one.targets]
+        annotated = nodes_of(ast.AnnAssign, method)
+        targets += [one.target for one in annotated if is_zero(one.value)]
+        return frozenset(one.attr for one in only(targets, ast.Attribute))
+
+    telling = about(_ZEROS, module, method)
+    return module.recall((_ZEROS, method), found, frozenset[str](), telling=telling)
 
 
 def changed_by_methods(cls: Class) -> tuple[set[str], set[str]]:
@@ -228,13 +239,7 @@ def taken_over(cls: Class, name: str) -> tuple[Class, ast.expr] | None:
             return None
         arguments = declarations.arguments_of(init.node)
         given = {one.arg: one.annotation for one in arguments if one.annotation is not None}
-        for node in body_of(init.node):
-            match node:
-                case ast.Assign(
-                    targets=[ast.Attribute(value=ast.Name(id=self), attr=attr)],
-                    value=ast.Name(id=param),
-                ) if attr == name and self == arguments[0].arg and param in given:
-                    return init.owner, given[param]
-        return None
+        kept = [param for attr, param in init.module.syntax.taken(init.node) if attr == name]
+        return next(((init.owner, given[param]) for param in kept if param in given), None)
 
     return cls.module.recall(("taken over", cls.node, name), found, None)

@@ -108,10 +108,11 @@ def _keep_around(wrapper: Function, seen: set[Function]) -> None:
 
     That is lists and dicts that no code of its module changes. `seen`: done already.
     """
-    if wrapper in seen:
+    home = wrapper.home
+    if wrapper in seen or not isinstance(home, Frame):
         return
     seen.add(wrapper)
-    home, names = wrapper.home, names_in(wrapper.node)
+    names = names_in(wrapper.node)
     while isinstance(home, Frame):
         for name in names.intersection(home.state.vars):
             held = home.state.vars[name]

@@ -554,8 +554,8 @@ class Syntax:
     def read(self, what: str, node: ast.AST) -> None:
         """Note that something is asked of a function: what it `stores`, `mentions`, or `yields`.
 
-        Or its `comments`, or whether it does `nothing`. What a function inside of another one does
-        is in the body of that.
+        Or its `comments`, which parameters it has `taken`, or whether it does `nothing`. What a
+        function inside of another one does is in the body of that.
         """
         name = name_in_module(node)
         if name is not None:
@@ -585,6 +585,11 @@ class Syntax:
         """Whether there is only a docstring, `pass` or `...` in a function."""
         self.read("nothing", function)
         return all(map(is_empty, quietly(function)))
+
+    def taken(self, function: Def) -> list[tuple[str, str]]:
+        """Return the attributes that a method assigns parameters to, with these: `self.d = d`."""
+        self.read("taken", function)
+        return [*_taken(function)]
 
     def definition(self, name: str) -> Definition:
         """Return the function or class of a name, as `name_in_module` has it; raises KeyError."""
@@ -763,6 +768,11 @@ class Syntax:
         """Yield whether a function is a generator."""
         yield str(self._definitions.get(name) in self.survey.generators)
 
+    def says_taken(self, name: str) -> Iterator[str]:
+        """Yield which parameters a function assigns to which attributes."""
+        node = self._definitions.get(name)
+        yield from map(" ".join, _taken(node)) if is_def(node) else ()
+
     def says_nothing(self, name: str) -> Iterator[str]:
         """Yield whether a function does nothing."""
         node = self._definitions.get(name)
@@ -779,6 +789,7 @@ _SAID: Final[dict[str, Callable[[Syntax, str], Iterator[str]]]] = {
     "mentions": Syntax.says_mentions,
     "yields": Syntax.says_yields,
     "nothing": Syntax.says_nothing,
+    "taken": Syntax.says_taken,
     "comments": Syntax.says_comments,
     "text": Syntax.says_text,
     "places": Syntax.says_places,
@@ -865,6 +876,18 @@ def _does_something(node: ast.stmt) -> bool:
         case ast.For() | ast.While() | ast.Expr(value=ast.Call()):
             return True
     return False
+
+
+def _taken(method: Def) -> Iterator[tuple[str, str]]:
+    """Yield the attributes of its instance that a method assigns names to, with these."""
+    first = [one.arg for one in (*method.args.posonlyargs, *method.args.args)][:1]
+    for node in quietly(method):
+        match node:
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id=owner), attr=attr)],
+                value=ast.Name(id=name),
+            ) if [owner] == first:
+                yield attr, name
 
 
 def _choice(node: ast.If, nodes: AbstractSet[ast.stmt]) -> ast.IfExp | None:
