@@ -358,12 +358,16 @@ def _count(frame: Frame, said: Shape, found: Shape) -> None:
 
 
 def _call_as_promised(said: Shape, found: Shape) -> None:
-    """Give unknown dimensions of a result the names that its annotation has for them."""
-    at, run = runs_in(said.dims)[0]
-    behind = len(said.dims) - at - 1
-    inner = found.dims[at : len(found.dims) - behind]
-    labels: list[str] = [*map(str, said.dims[:at]), *_labels(run, len(inner))]
-    labels += map(str, said.dims[at + 1 :])
+    """Give unknown dimensions of a result the names that its annotation has for them.
+
+    Which of them two runs have, and what is between these, isn't known.
+    """
+    runs = runs_in(said.dims)
+    (first, run), (last, _) = runs[0], runs[-1]
+    inner = len(found.dims) - (len(said.dims) - 1 - last + first)
+    labels: list[str] = [*map(str, said.dims[:first])]
+    labels += _labels(run, inner) if len(runs) == 1 else ["_"] * inner
+    labels += map(str, said.dims[last + 1 :])
     for symbol, label in zip(map(symbol_of, found.dims), labels, strict=True):
         if symbol is not None:
             symbol.label(label)
