@@ -495,7 +495,9 @@ def _taken_by_item(function: ast.AST) -> frozenset[str]:
     found: set[str | None] = set()
     for node in nodes_of((ast.Subscript, ast.For, ast.comprehension, ast.Starred), function):
         match node:
-            case ast.Subscript(value=value, slice=index) if not isinstance(index, ast.Slice):
+            case ast.Subscript(value=value, slice=ast.Name() | ast.UnaryOp()):
+                found.add(name_of(value))
+            case ast.Subscript(value=value, slice=ast.Constant(value=int())):
                 found.add(name_of(value))
             case ast.For(iter=given) | ast.comprehension(iter=given) | ast.Starred(value=given):
                 found |= {name_of(one) for one in nodes_of(ast.Name, given)}
