@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 
 import shapecheck.dims as dims
 from shapecheck.analysis.interpreter import calls, operators
@@ -19,6 +20,7 @@ from shapecheck.analysis.interpreter.iteration import (
 )
 from shapecheck.analysis.interpreter.kinds import attribute, mapping_of
 from shapecheck.analysis.interpreter.narrowing import split
+from shapecheck.analysis.interpreter.passes import goes_well
 from shapecheck.analysis.interpreter.registry import expression
 from shapecheck.analysis.interpreter.shown_by_use import asked_for_shape
 from shapecheck.analysis.interpreter.statements import define, store
@@ -158,11 +160,17 @@ def _terms(node: ast.expr, sign: int) -> Iterator[tuple[int, ast.expr]]:
 def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     yes, no = split(frame, node.test)
     found: list[tuple[Value, State]] = []
-    with frame.doubting(yes is not None and no is not None):
+    is_open = yes is not None and no is not None
+
+    def take(branch: ast.expr) -> None:
+        found.append((frame.eval(branch), frame.state))
+
+    with frame.doubting(is_open):
         for state, branch in ((yes, node.body), (no, node.orelse)):
             if state is not None:
                 frame.resume(state)
-                found.append((frame.eval(branch), frame.state))
+                if not goes_well(frame, node.test, branch, partial(take, branch), is_open):
+                    found.pop()
     return frame.merged(found)
 
 

@@ -27,6 +27,7 @@ from shapecheck.analysis.interpreter.registry import EXPRESSIONS, STATEMENTS
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, Value
 from shapecheck.analysis.program.modules import Module, Program
+from shapecheck.analysis.program.report import Reporter
 from shapecheck.analysis.program.syntax import name_of
 from shapecheck.analysis.values.model import Argument, Array, Ref
 from shapecheck.analysis.values.parts import GROWING, bounded
@@ -53,10 +54,15 @@ class TooManyErrors(Exception):
 class Loop:
     """The states that leave a loop early; `unrolled` if its body is run once for each item.
 
-    `heads` are the states that the loops inside of it have begun with so far.
+    `heads` are the states that the loops inside of it have begun with so far. `sound` are the
+    branches in which nothing goes wrong in one of the passes, `failing` what is said of those in
+    which something does, and how many errors that are; see `passes`.
     """
 
+    node: ast.For | ast.AsyncFor | ast.While
     unrolled: bool = False
+    sound: set[ast.AST] = field(default_factory=set)
+    failing: dict[ast.AST, tuple[Reporter, int]] = field(default_factory=dict)
     heads: dict[ast.AST, State] = field(default_factory=dict)
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)

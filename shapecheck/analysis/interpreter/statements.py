@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import shapecheck.dims as dims
@@ -37,6 +38,7 @@ from shapecheck.analysis.interpreter.kinds import assign_attribute, held_by, kin
 from shapecheck.analysis.interpreter.loop_variables import carried
 from shapecheck.analysis.interpreter.narrowing import is_metadata, split
 from shapecheck.analysis.interpreter.operators import augmented, delete_item, store_item
+from shapecheck.analysis.interpreter.passes import goes_well, settle
 from shapecheck.analysis.interpreter.registry import statement
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value, default_nodes
 from shapecheck.analysis.program.syntax import (
@@ -308,14 +310,12 @@ def _if(frame: Frame, node: ast.If) -> None:
     )
     before = frame.state.copy() if goes_by_value else None
     yes, no = split(frame, node.test)
-    ends, doubt = [], frame.doubt
-    with frame.doubting(yes is not None and no is not None):
+    ends, doubt, is_open = [], frame.doubt, yes is not None and no is not None
+    with frame.doubting(is_open):
         for state, body in ((yes, node.body), (no, node.orelse)):
             frame.resume(state)
-            if state is not None:
-                frame.run(body)
-                if frame.alive:
-                    ends.append(frame.state)
+            if state is not None and _runs(frame, node.test, body, is_open):
+                ends.append(frame.state)
     if _waits(node):
         frame.doubt = doubt
     _meet(frame, ends)
@@ -323,6 +323,12 @@ def _if(frame: Frame, node: ast.If) -> None:
         frame.state.facts.under_unknown_condition = under_unknown_condition
         if before is not None and len(ends) == 2:
             _leave_open(frame.state.facts, node, before, ends)
+
+
+def _runs(frame: Frame, test: ast.expr, body: Sequence[ast.stmt], is_open: bool) -> bool:
+    """Run a branch; whether the program gets to its end."""
+    run = partial(frame.run, body)
+    return (not body or goes_well(frame, test, body[0], run, is_open)) and frame.alive
 
 
 def _compares(test: ast.Compare) -> bool:
@@ -402,7 +408,7 @@ def _meet(frame: Frame, states: Sequence[State]) -> None:
 def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     value = iterated(frame, node.iter)
     items, element = iterate(frame, value)
-    loop = Loop()
+    loop = Loop(node)
     frame.loops.append(loop)
     if items is not None and len(items) <= _unrolled(node):
         loop.unrolled = True
@@ -426,7 +432,7 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
                     _in_the_end(frame, node, loop, final, (start, head))
                 if begun is not None and is_int(rounds) and frame.errors == errors:
                     _as_it_grows(frame, node, loop, begun, element, rounds)
-    frame.loops.pop()
+    settle(frame, frame.loops.pop())
     if frame.alive:
         frame.run(node.orelse)
     _meet(frame, [*([frame.state] if frame.alive else []), *loop.breaks])
@@ -572,8 +578,7 @@ def _unroll(frame: Frame, node: ast.For | ast.AsyncFor, loop: Loop, items: Seque
     for item in items:
         before = frame.fork()
         store(frame, node.target, item, node.iter)
-        frame.run(node.body)
-        _continue(frame, loop)
+        _pass(frame, loop, node.body)
         if not frame.alive:
             break
         if not _is_counted(node) and _unchanged(before, frame.state):
@@ -595,9 +600,28 @@ def _unchanged(before: State, after: State) -> bool:
     )
 
 
-def _continue(frame: Frame, loop: Loop) -> None:
+def _pass(frame: Frame, loop: Loop, body: Sequence[ast.stmt]) -> None:
+    """Run a loop's body once."""
+    _go_through(frame, loop, body)
     _meet(frame, [*([frame.state] if frame.alive else []), *loop.continues])
     loop.continues.clear()
+
+
+def _go_through(frame: Frame, loop: Loop, body: Sequence[ast.stmt]) -> None:
+    """Run a loop's body; what comes after an `if` that may leave the pass is a branch as well."""
+    for at, node in enumerate(body):
+        ends = _ends(frame, loop)
+        frame.run([node])
+        rest = body[at + 1 :]
+        if isinstance(node, ast.If) and rest and frame.alive and _ends(frame, loop) > ends:
+            run = partial(_go_through, frame, loop, rest)
+            frame.alive = goes_well(frame, node.test, rest[0], run, True) and frame.alive
+            return
+
+
+def _ends(frame: Frame, loop: Loop) -> int:
+    """Return how often the program may have left a pass of a loop so far."""
+    return len(loop.breaks) + len(loop.continues) + len(frame.returns)
 
 
 def _fixpoint(
@@ -731,8 +755,7 @@ def _once(
         case ast.For(target=target, iter=source) | ast.AsyncFor(target=target, iter=source):
             store(frame, target, another(frame, element), source)
     if frame.alive:
-        frame.run(node.body)
-    _continue(frame, loop)
+        _pass(frame, loop, node.body)
 
 
 @statement(ast.While)
@@ -746,11 +769,11 @@ def _while(frame: Frame, node: ast.While) -> None:
         if ends:
             _in_rounds(frame, node)
             return
-    loop = Loop()
+    loop = Loop(node)
     frame.loops.append(loop)
     with frame.doubting():
         _fixpoint(frame, node, loop, UNKNOWN)
-    frame.loops.pop()
+    settle(frame, frame.loops.pop())
     after = list(loop.breaks)
     if frame.alive:
         _, no = split(frame, node.test)
@@ -964,10 +987,10 @@ def _match(frame: Frame, node: ast.Match) -> None:
             frame.resume(holds)
             if fails is not None:
                 no = fails if no is None else frame.joined(no, fails)
-        with frame.doubting(frame.alive and no is not None):
-            frame.run(case.body)
-        if frame.alive:
-            ends.append(frame.state)
+        is_open = frame.alive and no is not None
+        with frame.doubting(is_open):
+            if _runs(frame, case.guard or subject, case.body, is_open):
+                ends.append(frame.state)
         frame.resume(no)
         if no is None:
             break

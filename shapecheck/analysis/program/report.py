@@ -62,6 +62,13 @@ class Reporter:
             self.add(group, note)
         self.faults += [fault.noting(note) for fault in other.faults]
 
+    def take(self, other: Reporter) -> None:
+        """Record all that another reporter has."""
+        for place, group in other._found.items():
+            self._found.setdefault(place, group)
+        self.numbers |= other.numbers
+        self.faults += other.faults
+
     @property
     def count(self) -> int:
         """How many errors and notes of their own there are, and calls that fail inside.
