@@ -7,27 +7,85 @@ where nobody passes another one is an error in the program as it is written.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeAlias
 
-from shapecheck.analysis.annotations.classes import find_method, is_module
+from shapecheck.analysis.annotations.classes import find_method, is_module, members, own_ancestry
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.check import symbolic
-from shapecheck.analysis.program.model import Class, Function
-from shapecheck.analysis.program.syntax import nodes_of
+from shapecheck.analysis.interpreter.frame import Frame, observing
+from shapecheck.analysis.program.model import Class, Function, Value
+from shapecheck.analysis.program.syntax import is_def, nodes_of
+from shapecheck.analysis.values.model import Argument
 
 _MOST_TOLD: Final = 3
 
+_Run: TypeAlias = Callable[[Function, Class], object]
 
-def check(function: Function, owner: Class, run: Callable[[], object]) -> None:
-    """Check a method of a module whose constructor has flags; `run` checks the body once more."""
+
+def check(function: Function, owner: Class, run: _Run) -> None:
+    """Check a method of a module whose constructor has flags.
+
+    `run` checks a body once more, on an instance that is made with the defaults.
+    """
     flags, module = symbolic.flags(owner) if is_module(owner) else {}, function.module
     if not flags or module.reporter is None or not _depends_on_flags(function, owner):
         return
     with module.reporting_apart() as found:
-        run()
+        run(function, owner)
+    if not found.count or not _is_reached(function, owner, run, {function.name}):
+        return
     note = f'with the defaults of "{owner.name}": {_told(flags)}'
     module.reporter.include(found, note)
+
+
+def _is_reached(function: Function, owner: Class, run: _Run, seen: set[str]) -> bool:
+    """Whether an instance with the defaults may get to a method.
+
+    One that others of its class call is theirs: it may be for other flags. `seen` are the methods
+    that are on the way.
+    """
+    callers = [*_callers(function.name, owner)]
+    if function.name == "forward" or not callers:
+        return True
+    for caller in callers:
+        if caller.name == "__init__":
+            return True
+        if caller.name in seen:
+            continue
+        seen.add(caller.name)
+        watch = _Watch(function.name)
+        with caller.module.reporting_apart(), observing(caller.module.program, watch):
+            run(caller, owner)
+        if watch.is_met and _is_reached(caller, owner, run, seen):
+            return True
+    return False
+
+
+def _callers(name: str, owner: Class) -> Iterator[Function]:
+    """Yield the methods that an instance has which mention another one."""
+    names = {name: None for cls in own_ancestry(owner) for name in members(cls)}
+    for other in names:
+        method = find_method(owner, other)
+        if method is not None and other != name and is_def(method.node):
+            if name in method.module.syntax.mentioned(method.node):
+                yield method
+
+
+class _Watch:
+    """Sees whether a body gets to where it mentions a method."""
+
+    sees_all = False
+
+    def __init__(self, name: str) -> None:
+        self._name, self.is_met = name, False
+
+    def evaluated(self, frame: Frame, node: ast.expr, value: Value) -> None:
+        """Compare what is mentioned."""
+        self.is_met |= isinstance(node, ast.Attribute) and node.attr == self._name
+
+    def called(self, frame: Frame, function: Function, bound: Mapping[str, Argument]) -> None:
+        """It has been mentioned."""
 
 
 def _depends_on_flags(function: Function, owner: Class) -> bool:

@@ -385,7 +385,7 @@ def _check(
             return bodies.check_body(function, *start(), suppose=taken(suppose), faults=faults)
 
         if module.reporter.count == before and owner is not None:
-            defaults.check(function, owner, lambda: _check_by_default(function, owner))
+            defaults.check(function, owner, _check_by_default)
         if module.reporter.count == before:
             left_out.check(function, run)
         if module.reporter.count == before:
@@ -406,7 +406,7 @@ def _check_by_default(function: Function, owner: Class) -> None:
     """Check a method on an instance that is made with its constructor's defaults."""
     state, begun = symbolic.start(function, owner, None, by_default=True)
     suppose = bare_parameters.supposing(function, state, begun)
-    bodies.check_body(function, state, begun, suppose=suppose)
+    bodies.check_body(function, state, begun, suppose=suppose, has_defaults=True)
 
 
 class _Around:

@@ -77,6 +77,7 @@ def check_body(
     suppose: Callable[[Parameter, Value], Value] = lambda param, value: value,
     faults: MutableSequence[Fault] | None = None,
     budget: Budget | None = None,
+    has_defaults: bool = False,
 ) -> Frame:
     """Analyse a function's body on its own, with what its annotations say of the parameters.
 
@@ -84,7 +85,7 @@ def check_body(
     the annotation of the parameter `bare` they stand for none. `suppose` is asked what a parameter
     may be taken for that isn't among `values`. To `faults`, if given, goes what certainly fails,
     under no condition that can't be decided, and nothing is reported. Raises `TooManyErrors` where
-    the body goes on after more than `most`.
+    the body goes on after more than `most`. `has_defaults` is as in `Frame`.
     """
     assert is_def(function.node)
     budget = budget or Budget.of(function.module.syntax.length_of(function.node))
@@ -93,7 +94,7 @@ def check_body(
     )
     says = declaration(function)
     promise(frame, function)
-    frame.most = most
+    frame.most, frame.has_defaults = most, has_defaults
     matcher = frame.matcher
     matcher.names.update(_named_alike(function))
     for param in says.params:

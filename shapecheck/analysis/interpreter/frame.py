@@ -139,7 +139,8 @@ class Frame:
     `taken` how many items each mask takes;
     `neighbours` the sizes that stood beside axes of bare parameters in what layers gave;
     `by_default` whether nothing is given on the command line, `reads_command_line` whether anything
-    has depended on that; `globals` what the module's own code has put into its
+    has depended on that; `has_defaults` whether the instance is made with its constructor's
+    defaults; `globals` what the module's own code has put into its
     variables when it calls a function; `hides_names` whether the dimensions have other names than
     those that annotations give them, here or in a function that calls this one.
     With more than `most` errors it ends at the next statement by `TooManyErrors`.
@@ -188,6 +189,7 @@ class Frame:
         self.taken: dict[object, Size] = {}
         self.neighbours: dict[Size, dict[Size, None]] = {}
         self.by_default = self.reads_command_line = self.hides_names = False
+        self.has_defaults = False
         self.globals: Mapping[str, Value] = {}
         self.errors = 0
         self.most: float = math.inf

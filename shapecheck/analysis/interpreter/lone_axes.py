@@ -29,9 +29,12 @@ def leveled(
 ) -> Problem | None:
     """Return what is wrong with an op along an axis that is known to be 1; None if nothing is.
 
-    A function that is looked into, or a loop over sizes, may be for others too.
+    A function that is looked into, or a loop over sizes, may be for others too, and so may a class
+    be whose sizes are 1 by default.
     """
     if FLAG not in signature.flags or frame.depth or frame.loops or frame.function is None:
+        return None
+    if frame.has_defaults:
         return None
     fitting = (one.bind(given, named) for one in (signature, *signature.overloads))
     bound = next((one for one in fitting if one is not None), {})
