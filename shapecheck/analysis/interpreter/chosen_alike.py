@@ -14,7 +14,7 @@ from shapecheck.analysis.annotations.construction import given_in_module
 from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Value, literal
-from shapecheck.analysis.program.syntax import name_of, nodes_of, stored_in
+from shapecheck.analysis.program.syntax import name_of, names_in, nodes_of, stored_in
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import OpInstance
 from shapecheck.dims import IntSize, Kind, Size, Sym, Untold, reduced_gap, size_of, symbol_of
@@ -130,40 +130,88 @@ def _tuple_of(symbol: Sym) -> str:
 
 
 def learn_square(
-    frame: Frame, came: Sequence[Value], problem: Problem, operands: Sequence[ast.expr | None]
+    frame: Frame,
+    signature: Signature,
+    came: Sequence[Value],
+    problem: Problem,
+    operands: Sequence[ast.expr | None],
 ) -> bool:
     """Learn that a parameter is a square, as a graph's matrix is; False where it can't be.
 
-    An op takes the parameter as it `came`, and of two of its axes only one has been equated. Or its
-    `operands` are a batch of such and what that is transposed, `x - x.mT`.
+    An op takes the parameter as it `came`, and of two of its axes only one has been equated. Or it
+    puts a batch of such beside what that is transposed, `x - x.mT` and `torch.stack([x, x.mT])`.
     """
     facts, met = frame.state.facts, only(problem.about, Size)
-    is_turned = _is_one_turned(frame, operands)
+    is_beside = _broadcasts(signature) or signature.result.rule in _JOINING
+    is_turned = is_beside and _is_one_turned(frame, operands)
     for axis, other in zip(met, met[::-1], strict=True):
         symbol = axis.symbol
         if symbol is None or not _is_axis(axis):
             continue
         if symbol.kind is not Kind.UNKNOWN and not is_turned:
             continue
-        for tensor in only(came, Tensor):
+        for tensor in _tensors(frame, came):
             axes = facts.shape(tensor.shape).dims
             has_both = {axis, other} <= {*axes} if is_turned else {axis, other} == {*axes}
-            if has_both and all(map(_is_axis, tensor.shape.dims)):
+            if has_both and (is_turned or all(map(_is_axis, tensor.shape.dims))):
                 facts.learn(symbol, other)
                 return facts.dim(axis) != axis
     return False
 
 
+_JOINING: Final = frozenset(("where", "cat", "stack", "joined stack"))
+
+
+def _tensors(frame: Frame, came: Sequence[Value]) -> Iterator[Tensor]:
+    """Yield the tensors that an op is given, by themselves or in lists."""
+    for value in came:
+        content = frame.state.list_of(value)
+        items = value if content is None else content.items or (content.element,)
+        yield from only(items if isinstance(items, tuple) else (items,), Tensor)
+
+
 def _is_one_turned(frame: Frame, operands: Sequence[ast.expr | None]) -> bool:
-    """Whether one of two operands is the other one with axes exchanged."""
-    nodes = [one for one in operands if one is not None]
-    if len(nodes) != 2:
-        return False
-    for one, other in (nodes, nodes[::-1]):
-        turned = _turned(frame.state.sources.get(name_of(other) or "", other))
+    """Whether one of several operands is another one with axes exchanged."""
+    for one, other in itertools.permutations(_apart(frame, operands), 2):
+        turned = _turned(_source(frame, other))
         if turned is not None and ast.dump(turned) == ast.dump(one):
             return True
     return False
+
+
+def _source(frame: Frame, node: ast.expr) -> ast.expr:
+    """Return the expression that a variable was set to, and any other as it is."""
+    return frame.state.sources.get(name_of(node) or "", node)
+
+
+def _apart(frame: Frame, operands: Sequence[ast.expr | None]) -> Iterator[ast.expr]:
+    """Yield operands, the items of lists in their place, and what they are sums of.
+
+    `torch.rot90(x, k, (2, 3)) for k in range(4)` turns `x` and gives it as it is.
+    """
+    for operand in operands:
+        if operand is None:
+            continue
+        match _source(frame, operand):
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                for item in items:
+                    yield from _summed(item)
+            case ast.ListComp(elt=item) | ast.GeneratorExp(elt=item) as made:
+                yield item
+                counted = {name for one in made.generators for name in names_in(one.target)}
+                whole = _turned(item)
+                if whole is not None and counted.isdisjoint(names_in(whole)):
+                    yield whole
+            case _:
+                yield from _summed(operand)
+
+
+def _summed(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield an expression and, where it combines others element by element, these."""
+    yield node
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
+        yield from _summed(node.left)
+        yield from _summed(node.right)
 
 
 def _turned(node: ast.expr) -> ast.expr | None:
@@ -176,7 +224,7 @@ def _turned(node: ast.expr) -> ast.expr | None:
     return None
 
 
-_TURNS: Final = frozenset("t transpose swapaxes swapdims permute adjoint".split())
+_TURNS: Final = frozenset("t transpose swapaxes swapdims permute adjoint rot90".split())
 
 
 def _stand_in(frame: Frame, tensor: Tensor, one: Sym, other: Sym) -> bool:

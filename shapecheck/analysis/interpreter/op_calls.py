@@ -181,7 +181,7 @@ def apply(
 
         nodes = [node for _, node in site.operands]
         is_alike = learn_alike(frame, signature, given, mismatch.problem, again, args, nodes)
-        if is_alike or learn_square(frame, args, mismatch.problem, nodes):
+        if is_alike or learn_square(frame, signature, args, mismatch.problem, nodes):
             return apply(frame, signature, args, kwargs, site, layer)
         for dim in free_in((*given, *named.values())):  # one that is unbound is told of once
             loosen(facts, dim)
