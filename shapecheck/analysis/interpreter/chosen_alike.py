@@ -139,27 +139,44 @@ def learn_square(
     """Learn that a parameter is a square, as a graph's matrix is; False where it can't be.
 
     An op takes the parameter as it `came`, and of two of its axes only one has been equated. Or it
-    puts a batch of such beside what that is transposed, `x - x.mT` and `torch.stack([x, x.mT])`.
+    puts a batch of such beside what that is transposed, `x - x.mT` and `torch.stack([x, x.mT])`, or
+    takes a trace, `torch.einsum("bii->b", x)`.
     """
     facts, met = frame.state.facts, only(problem.about, Size)
     is_beside = _broadcasts(signature) or signature.result.rule in _JOINING
     is_turned = is_beside and _is_one_turned(frame, operands)
+    tensors = [*_tensors(frame, came)]
+    shown = tensors if is_turned else [*_traced(signature, came, tensors)]
     for axis, other in zip(met, met[::-1], strict=True):
         symbol = axis.symbol
         if symbol is None or not _is_axis(axis):
             continue
-        if symbol.kind is not Kind.UNKNOWN and not is_turned:
-            continue
-        for tensor in _tensors(frame, came):
-            axes = facts.shape(tensor.shape).dims
-            has_both = {axis, other} <= {*axes} if is_turned else {axis, other} == {*axes}
-            if has_both and (is_turned or all(map(_is_axis, tensor.shape.dims))):
+        for tensor in tensors:
+            axes = {*facts.shape(tensor.shape).dims}
+            if tensor in shown:
+                is_square = {axis, other} <= axes
+            else:
+                is_one = symbol.kind is Kind.UNKNOWN and all(map(_is_axis, tensor.shape.dims))
+                is_square = is_one and {axis, other} == axes
+            if is_square:
                 facts.learn(symbol, other)
                 return facts.dim(axis) != axis
     return False
 
 
 _JOINING: Final = frozenset(("where", "cat", "stack", "joined stack"))
+
+
+def _traced(
+    signature: Signature, came: Sequence[Value], tensors: Sequence[Tensor]
+) -> Iterator[Tensor]:
+    """Yield the operands of a sum of products that have one letter for two of their axes."""
+    pattern = came[0] if came and signature.result.rule == "einsum" else None
+    if not isinstance(pattern, str):
+        return
+    for letters, tensor in zip(pattern.partition("->")[0].split(","), tensors, strict=False):
+        if any(letter.isalpha() and letters.count(letter) > 1 for letter in letters):
+            yield tensor
 
 
 def _tensors(frame: Frame, came: Sequence[Value]) -> Iterator[Tensor]:
