@@ -14,7 +14,7 @@ from shapecheck.analysis.annotations.construction import given_in_module
 from shapecheck.analysis.annotations.declarations import declaration
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Value, literal
-from shapecheck.analysis.program.syntax import name_of, names_in, nodes_of, stored_in
+from shapecheck.analysis.program.syntax import name_of, nodes_of, stored_in
 from shapecheck.analysis.values.heap import inside
 from shapecheck.analysis.values.model import OpInstance
 from shapecheck.dims import IntSize, Kind, Size, Sym, Untold, reduced_gap, size_of, symbol_of
@@ -129,121 +129,6 @@ def _tuple_of(symbol: Sym) -> str:
     return symbol.name.rpartition("[")[0]
 
 
-def learn_square(
-    frame: Frame,
-    signature: Signature,
-    came: Sequence[Value],
-    problem: Problem,
-    operands: Sequence[ast.expr | None],
-) -> bool:
-    """Learn that a parameter is a square, as a graph's matrix is; False where it can't be.
-
-    An op takes the parameter as it `came`, and of two of its axes only one has been equated. Or it
-    puts a batch of such beside what that is transposed, `x - x.mT` and `torch.stack([x, x.mT])`, or
-    takes a trace, `torch.einsum("bii->b", x)`.
-    """
-    facts, met = frame.state.facts, only(problem.about, Size)
-    is_beside = _broadcasts(signature) or signature.result.rule in _JOINING
-    is_turned = is_beside and _is_one_turned(frame, operands)
-    tensors = [*_tensors(frame, came)]
-    shown = tensors if is_turned else [*_traced(signature, came, tensors)]
-    for axis, other in zip(met, met[::-1], strict=True):
-        symbol = axis.symbol
-        if symbol is None or not _is_axis(axis):
-            continue
-        for tensor in tensors:
-            axes = {*facts.shape(tensor.shape).dims}
-            if tensor in shown:
-                is_square = {axis, other} <= axes
-            else:
-                is_one = symbol.kind is Kind.UNKNOWN and all(map(_is_axis, tensor.shape.dims))
-                is_square = is_one and {axis, other} == axes
-            if is_square:
-                facts.learn(symbol, other)
-                return facts.dim(axis) != axis
-    return False
-
-
-_JOINING: Final = frozenset(("where", "cat", "stack", "joined stack"))
-
-
-def _traced(
-    signature: Signature, came: Sequence[Value], tensors: Sequence[Tensor]
-) -> Iterator[Tensor]:
-    """Yield the operands of a sum of products that have one letter for two of their axes."""
-    pattern = came[0] if came and signature.result.rule == "einsum" else None
-    if not isinstance(pattern, str):
-        return
-    for letters, tensor in zip(pattern.partition("->")[0].split(","), tensors, strict=False):
-        if any(letter.isalpha() and letters.count(letter) > 1 for letter in letters):
-            yield tensor
-
-
-def _tensors(frame: Frame, came: Sequence[Value]) -> Iterator[Tensor]:
-    """Yield the tensors that an op is given, by themselves or in lists."""
-    for value in came:
-        content = frame.state.list_of(value)
-        items = value if content is None else content.items or (content.element,)
-        yield from only(items if isinstance(items, tuple) else (items,), Tensor)
-
-
-def _is_one_turned(frame: Frame, operands: Sequence[ast.expr | None]) -> bool:
-    """Whether one of several operands is another one with axes exchanged."""
-    for one, other in itertools.permutations(_apart(frame, operands), 2):
-        turned = _turned(_source(frame, other))
-        if turned is not None and ast.dump(turned) == ast.dump(one):
-            return True
-    return False
-
-
-def _source(frame: Frame, node: ast.expr) -> ast.expr:
-    """Return the expression that a variable was set to, and any other as it is."""
-    return frame.state.sources.get(name_of(node) or "", node)
-
-
-def _apart(frame: Frame, operands: Sequence[ast.expr | None]) -> Iterator[ast.expr]:
-    """Yield operands, the items of lists in their place, and what they are sums of.
-
-    `torch.rot90(x, k, (2, 3)) for k in range(4)` turns `x` and gives it as it is.
-    """
-    for operand in operands:
-        if operand is None:
-            continue
-        match _source(frame, operand):
-            case ast.Tuple(elts=items) | ast.List(elts=items):
-                for item in items:
-                    yield from _summed(item)
-            case ast.ListComp(elt=item) | ast.GeneratorExp(elt=item) as made:
-                yield item
-                counted = {name for one in made.generators for name in names_in(one.target)}
-                whole = _turned(item)
-                if whole is not None and counted.isdisjoint(names_in(whole)):
-                    yield whole
-            case _:
-                yield from _summed(operand)
-
-
-def _summed(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield an expression and, where it combines others element by element, these."""
-    yield node
-    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
-        yield from _summed(node.left)
-        yield from _summed(node.right)
-
-
-def _turned(node: ast.expr) -> ast.expr | None:
-    """Return what an expression exchanges axes of: `x` of `x.mT` and `torch.transpose(x, 1, 2)`."""
-    match node:
-        case ast.Attribute(value=whole, attr="T" | "mT" | "H" | "mH"):
-            return whole
-        case ast.Call(func=ast.Attribute(value=whole, attr=attr), args=args) if attr in _TURNS:
-            return args[0] if name_of(whole) == "torch" and args else whole
-    return None
-
-
-_TURNS: Final = frozenset("t transpose swapaxes swapdims permute adjoint rot90".split())
-
-
 def _stand_in(frame: Frame, tensor: Tensor, one: Sym, other: Sym) -> bool:
     """Whether two sizes are axes of one tensor."""
     axes = frame.state.facts.shape(tensor.shape).dims
@@ -272,7 +157,7 @@ def _pairs(
     In a call that is looked into they may meet anywhere: what one module makes of the sizes that it
     is given needn't be what the other one makes of them.
     """
-    if _broadcasts(signature) or frame.depth:
+    if broadcasts(signature) or frame.depth:
         known = frame.state.facts.dim
         met = _met(known(one) if isinstance(one, Size) else one for one in problem.about)
         if len(met) == 2:
@@ -289,7 +174,7 @@ def _pairs(
 def _inputs(frame: Frame, came: Sequence[Value], problem: Problem) -> Iterator[tuple[Sym, Sym]]:
     """Yield the sizes that two layers take of one parameter, if no layer makes either of them."""
     tensor = came[0] if came else None
-    if not isinstance(tensor, Tensor) or not all(map(_is_axis, tensor.shape.dims)):
+    if not isinstance(tensor, Tensor) or not all(map(is_axis, tensor.shape.dims)):
         return
     met = _met(problem.about)
     if len(met) == 2 and not {*met} & _made_by_layers(frame):
@@ -331,7 +216,7 @@ def _is_given_twice(given: Mapping[str, ast.expr], one: str, other: str) -> bool
     return one in given and other in given and ast.dump(given[one]) == ast.dump(given[other])
 
 
-def _is_axis(item: object) -> bool:
+def is_axis(item: object) -> bool:
     """Whether a dimension, or a row of them, is one of a parameter as it came."""
     symbol = item.symbol if isinstance(item, (Run, Size)) else None
     return symbol is not None and isinstance(symbol.origin, Untold)
@@ -355,7 +240,7 @@ def made_by(layer: OpInstance) -> Iterator[Size]:
 _WIDTHS: Final = frozenset(("hidden_size", "embedding_dim", "embed_dim", "d_model"))
 
 
-def _broadcasts(signature: Signature) -> bool:
+def broadcasts(signature: Signature) -> bool:
     """Whether an op combines its operands element by element."""
     return signature.result.rule == "inplace" or any(param.meets for param in signature.params)
 
@@ -400,7 +285,7 @@ def _chosen(topic: Topic) -> list[Sym]:
 def _is_untold(signature: Signature, tensors: Sequence[Tensor]) -> bool:
     """Whether no annotation says anything of some tensors, as far as that shows."""
     symbols = _symbols(tensors)
-    if _broadcasts(signature):
+    if broadcasts(signature):
         return any(isinstance(symbol.origin, Untold) for symbol in symbols)
     return not any(symbol.kind is Kind.NAME for symbol in symbols)
 

@@ -14,7 +14,7 @@ from shapecheck.analysis.host import SUSPECT
 from shapecheck.analysis.interpreter import autocast, strict
 from shapecheck.analysis.interpreter.axis_names import name_met
 from shapecheck.analysis.interpreter.batches import fits_without
-from shapecheck.analysis.interpreter.chosen_alike import learn_alike, learn_square
+from shapecheck.analysis.interpreter.chosen_alike import learn_alike
 from shapecheck.analysis.interpreter.dtype_evidence import mind_call
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Spelling, as_learned
@@ -23,6 +23,7 @@ from shapecheck.analysis.interpreter.lone_axes import leveled
 from shapecheck.analysis.interpreter.neighbours import become_one, note
 from shapecheck.analysis.interpreter.registry import SUSPICIONS, OpCall
 from shapecheck.analysis.interpreter.result_names import are_called_twice, by_their_names
+from shapecheck.analysis.interpreter.squares import learn_square
 from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Lesson, View, view
 from shapecheck.analysis.program.faults import Fault
 from shapecheck.analysis.program.model import Value

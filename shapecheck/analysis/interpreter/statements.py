@@ -58,7 +58,7 @@ from shapecheck.explain import Message
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.agree import counted
 from shapecheck.ops.call import are, as_shape, is_int, is_size
-from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, runs_in
+from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, runs_in, symbols_of
 
 _ROUNDS = 5
 
@@ -681,6 +681,8 @@ def _fixpoint(
         _once(frame, node, loop, element)
     frame.quiet, frame.unsaid = outer, frame.unsaid or not outer
     grown = _grown(frame.state, counted) if frame.alive else {}
+    if frame.alive and rounds is not None and dims.nonnegative(rounds - 1):
+        _keep_alike(frame, start.facts, head.facts)
     _meet(frame, [head, *([frame.state] if frame.alive else [])])
     for ref, added in grown.items():
         content, initial = frame.state.list_of(ref), start.list_of(ref)
@@ -690,6 +692,20 @@ def _fixpoint(
                 frame.state.put(ref, replace(content, count=total))
     if frame.alive:
         frame.state.sweep(start)
+
+
+def _keep_alike(frame: Frame, before: Facts, after: Facts) -> None:
+    """Keep what a body that surely runs shows to be one size, of the axes that parameters have."""
+    tensors = filter(None, map(tensor_of, frame.given.values()))
+    axes = {
+        symbol
+        for one in tensors
+        for item in before.shape(one.shape).dims
+        for symbol in symbols_of(item)
+    }
+    for atom, size in frame.state.facts.atoms.items():
+        if atom in axes and atom not in after.atoms and axes.issuperset(dims.symbols(size)):
+            after.learn(atom, size)
 
 
 def _restart(frame: Frame, loop: Loop, state: State, given: tuple[int, int]) -> None:
