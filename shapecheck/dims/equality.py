@@ -33,6 +33,7 @@ from shapecheck.dims.solving import (
     judge,
     reduced_gap,
     solve,
+    vanishes_by_default,
 )
 from shapecheck.dims.symbols import Kind, Sym, Untold, in_order
 
@@ -213,6 +214,8 @@ def _by_cases(gap: Size, moving: list[Atom]) -> Verdict:
         covered = covered and (case.promise is not None or verdict.relation is Relation.SAME)
     if equal and covered:
         return SAME
+    if not equal and vanishes_by_default(gap):
+        return POSSIBLE
     if not equal and ONE not in gap.terms and all(learn and learn[1] == 1 for learn in open_):
         own = own or any(s.kind is Kind.OWN for s in gap.symbols())  # n+n//2 against n
         return Verdict(Relation.DIFFERENT, own=own)

@@ -111,7 +111,7 @@ def _of_own(gap: Size, own: frozenset[Sym]) -> Verdict:
         gap, own = undivided, undivided.symbols()
     simple = len(gap.terms) == 2 and all(len(m) == 1 and next(iter(m))[1] == 1 for m in gap.terms)
     plain = simple and len(set(map(abs, gap.terms.values()))) == 1
-    if not plain or _vanishes_by_default(gap, own) or _vanishes_for_some(gap, own):
+    if not plain or vanishes_by_default(gap) or _vanishes_for_some(gap, own):
         return POSSIBLE
     return Verdict(Relation.DIFFERENT, own=True)
 
@@ -137,10 +137,10 @@ def _axes_of_one(own: frozenset[Sym]) -> frozenset[Sym]:
     return axes if len(axes) > 1 and len({symbol.owner for symbol in axes}) == 1 else frozenset()
 
 
-def _vanishes_by_default(gap: Size, own: frozenset[Sym]) -> bool:
+def vanishes_by_default(gap: Size) -> bool:
     """Whether sizes that differ in general are equal where the program chooses none."""
-    chosen: dict[Atom, IntSize] = {s: s.default for s in own if s.default is not None}
-    return len(chosen) == len(own) and substitute(gap, chosen) == 0
+    chosen: dict[Atom, IntSize] = {s: s.default for s in gap.symbols() if s.default is not None}
+    return substitute(gap, chosen) == 0
 
 
 _TRIED: Final = (1009, 31, 7, 3)
