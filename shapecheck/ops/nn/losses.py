@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import shapecheck.dims as dims
 from shapecheck import dtypes
@@ -19,11 +20,15 @@ def _reduced(shape: Shape, kind: int, arguments: Mapping[str, Value]) -> Tensor:
         return Tensor(Shape.unknown(), kind)
     if reduction == "none":
         return Tensor(shape, kind)
-    if reduction in ("mean", "sum", "batchmean"):
+    if reduction in _TO_ONE_NUMBER:
         return Tensor(Shape(()), kind)
     if isinstance(reduction, str):
         raise mismatch("there are 'none', 'mean' and 'sum'", f"has no reduction '{reduction}'")
     return Tensor(Shape.unknown(), kind)
+
+
+_TO_ONE_NUMBER: Final = ("mean", "sum", "batchmean", "elementwise_mean")
+"""The reductions that leave a scalar; the last is an old name of the first."""
 
 
 def _kind(*tensors: Tensor) -> dtypes.DTypes:
