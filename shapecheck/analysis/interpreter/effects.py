@@ -13,7 +13,14 @@ from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.asking import BY_SPELLING, about, asks_about
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value, dotted
 from shapecheck.analysis.program.modules import Module
-from shapecheck.analysis.program.syntax import MUTATORS, kept_by_node, nodes_of, unstarred
+from shapecheck.analysis.program.syntax import (
+    MUTATORS,
+    SETTERS,
+    kept_by_node,
+    last_word,
+    nodes_of,
+    unstarred,
+)
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
 
@@ -49,6 +56,16 @@ def changes_around(frame: Frame, function: Function, values: Mapping[str, Value]
     functions around it, counts.
     """
     return _Looking(frame.state).finds(function, values)
+
+
+def set_on_unknown(function: Function, values: Mapping[str, Value]) -> frozenset[str]:
+    """Return the attributes that a body assigns to arguments of which nothing is known."""
+    changed = _changes(function.module, function.node).changed
+    return frozenset(
+        one.attribute
+        for one in changed
+        if one.sets and one.attribute is not None and values.get(one.name, NOTHING) is UNKNOWN
+    )
 
 
 class _Looking:
@@ -163,8 +180,12 @@ def changes_in(node: ast.AST) -> Changes:
     stands_for = _aliases(node)
     changed: set[Change] = set()
     called: set[tuple[str, str | None, str | None]] = set()
-    for one in nodes_of((ast.Attribute, ast.Subscript, ast.Name, ast.AugAssign), node):
+    for one in nodes_of((ast.Attribute, ast.Subscript, ast.Name, ast.AugAssign, ast.Call), node):
         match one:
+            case ast.Call(args=[owner, ast.Constant(value=str(name)), _]) if (
+                last_word(one.func) in SETTERS
+            ):
+                changed.update(_of(owner, stands_for, name))
             case ast.Name(id=name, ctx=ast.Load()):
                 called.add((name, None, None))
             case ast.Attribute(value=owner, attr=name, ctx=ast.Store() | ast.Del()):

@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from shapecheck.analysis.annotations.class_fields import set_by_name
-from shapecheck.analysis.annotations.classes import find_method
+from shapecheck.analysis.annotations.classes import find_member, find_method, own_ancestry
+from shapecheck.analysis.annotations.construction import assigned
 from shapecheck.analysis.annotations.declarations import arguments_of
-from shapecheck.analysis.interpreter.effects import changes_around
+from shapecheck.analysis.interpreter.effects import changes_around, set_on_unknown
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.asking import about, asks_about
-from shapecheck.analysis.program.model import Class, Function, Scope, Value
+from shapecheck.analysis.program.model import NOTHING, Class, Function, Scope, Value
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import kept_by_node, names_in, nodes_of
 from shapecheck.analysis.values.heap import inside, reachable
@@ -24,6 +25,7 @@ from shapecheck.analysis.values.model import (
     Instance,
     ListContent,
     OneOf,
+    OpInstance,
     Partial,
     Ref,
 )
@@ -57,6 +59,62 @@ def called_unseen(frame: Frame, value: Value) -> None:
             return
     if changes_around(frame, function, given):
         let_go(frame, [value])
+
+
+def called_on_parts(frame: Frame, value: Value, owner: Value) -> None:
+    """Give up on what a function changes that is called on each part of something."""
+    called_unseen(frame, value)
+    match value:
+        case Partial(function=Function() as function, args=args):
+            before = len(args)
+        case Bound(function=Function() as function):
+            before = 1
+        case Function() as function:
+            before = 0
+        case _:
+            return
+    parts = {one.arg: UNKNOWN for one in arguments_of(function.node)[before : before + 1]}
+    for name in sorted(set_on_unknown(function, parts)):
+        _set_of_some(frame, [owner], name)
+
+
+def set_somewhere(frame: Frame, owner: Value, name: str) -> None:
+    """Give up on an attribute of all that may be what it is assigned to.
+
+    `owner` is that: nothing is known of it, or it stands for any instance of its class.
+    """
+    match frame.state.content(owner):
+        case Instance(path=path, cls=cls) if path is not None:
+            _set_of_some(frame, frame.state.vars.values(), name, cls, owner)
+        case None if owner is UNKNOWN or isinstance(owner, Ref):
+            _set_of_some(frame, frame.state.vars.values(), name)
+
+
+def _set_of_some(
+    frame: Frame,
+    roots: Iterable[Value],
+    name: str,
+    cls: Class | None = None,
+    but: Value = NOTHING,
+) -> None:
+    """Give up on an attribute of instances that can be reached, of a class if one is given."""
+    heap = frame.state.heap
+    having = {
+        ref: content
+        for ref, content in heap.items()
+        if isinstance(content, Instance) and ref is not but and _has(content, name, cls)
+    }
+    for ref in [*reachable(roots, heap)] if having else ():
+        if ref in having:
+            attrs = {**having[ref].attrs, name: UNKNOWN}
+            frame.state.put(ref, having[ref].with_attrs(attrs))
+
+
+def _has(content: Instance, name: str, cls: Class | None) -> bool:
+    """Whether an instance has an attribute, and is of a class if one is given."""
+    if name not in content.attrs and find_member(content.cls, name) is None:
+        return False
+    return cls is None or any(parent.node is cls.node for parent in own_ancestry(content.cls))
 
 
 _TO_FILL: Final = frozenset(("list", "dict"))
@@ -107,21 +165,32 @@ class _Escape:
         match self.frame.state.content(ref):
             case Instance(cls=cls):
                 self.value(cls)
-                self._empty_in(ref)
+                self._held_in(ref)
             case None:
                 pass
             case content:
                 self.frame.state.put(ref, None)
                 self.all(inside(content))
 
-    def _empty_in(self, ref: Ref) -> None:
-        """Let go of the empty lists and dicts of an instance: they are there to be filled."""
+    def _held_in(self, ref: Ref) -> None:
+        """Let go of what is in an instance to be filled, or to become another.
+
+        That are empty lists and dicts, and what methods assign that the construction doesn't call;
+        layers stay what they are.
+        """
+        # decisions.md, "An instance that is handed on keeps its layers"
         state = self.frame.state
         for held in [*reachable([ref], state.heap)]:
             content = state.heap[held]
             if isinstance(content, (ListContent, DictContent)) and content.kind in _TO_FILL:
                 if content.items is not None and not content.items:
                     state.put(held, None)
+            elif isinstance(content, Instance):
+                later, _ = assigned(content.cls)
+                lost = [n for n in later & content.attrs.keys() if _is_fleeting(content.attrs[n])]
+                if lost:
+                    attrs = {**content.attrs, **dict.fromkeys(lost, UNKNOWN)}
+                    state.put(held, content.with_attrs(attrs))
 
     def _around(self, user: Function | Class, home: Scope) -> None:
         """Let go of what a function or class uses of the variables around it."""
@@ -153,6 +222,11 @@ class _Escape:
         if left is not None and stored and value in self.frame.state.heap:
             attrs = {**left.attrs, **dict.fromkeys(sorted(stored), UNKNOWN)}
             self.frame.state.put(value, replace(left, attrs=attrs))
+
+
+def _is_fleeting(value: Value) -> bool:
+    """Whether a value that methods assign is no layer, nor anything else that lies on the heap."""
+    return not isinstance(value, (OpInstance, Ref))
 
 
 _OF_KIND: Final[dict[type, Callable[..., None]]] = {

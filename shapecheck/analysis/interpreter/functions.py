@@ -169,6 +169,8 @@ def invoke(
     instance_dims.hold(frame, function, instance, matcher)
     _functions_fit(frame, says, bound, matcher, node, label)
     values = _settled(says, bound)
+    for name in sorted(effects.set_on_unknown(function, values)):
+        escaping.set_somewhere(frame, UNKNOWN, name)
     calling = is_outside_of_calls(frame)
     if speaks(says.result):
         matcher.facts = frame.state.facts

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final, Generic, NoReturn, TypeAlias, TypeVar
 
 from shapecheck.analysis.interpreter import registry
+from shapecheck.analysis.interpreter.escaping import set_somewhere
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import MethodCall
 from shapecheck.analysis.program.model import NOTHING, Class, Value
@@ -218,6 +219,7 @@ def attribute(frame: Frame, owner: Value, name: str, node: ast.expr) -> Value:
 
 def assign_attribute(frame: Frame, owner: Value, name: str, value: Value, node: ast.expr) -> None:
     """Do what `owner.name = value` does."""
+    set_somewhere(frame, owner, name)
     held = held_by(frame, owner)
     kind_of(held).set_attribute(frame, owner, held, name, value, node)
 

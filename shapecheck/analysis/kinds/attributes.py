@@ -1,4 +1,7 @@
-"""`instance.__dict__`: the attributes of an instance or namespace, as a dict."""
+"""`instance.__dict__`: the attributes of an instance or namespace, as a dict.
+
+So is `module._modules`, as far as the program asks it for modules.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,13 @@ from shapecheck.analysis.interpreter.kinds import (
 )
 from shapecheck.analysis.interpreter.op_calls import written
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.values.model import Attributes, DictContent, Instance, Namespace
+from shapecheck.analysis.values.model import (
+    Attributes,
+    DictContent,
+    Instance,
+    ListContent,
+    Namespace,
+)
 from shapecheck.ops import UNKNOWN
 
 _HERE: Final = ast.Constant(None)
@@ -95,3 +104,5 @@ def put_attributes(frame: Frame, owner: Value, new: Mapping[str, Value]) -> None
                 frame.state.set_attribute(owner, name, UNKNOWN if is_property else value)
         case Namespace() as held:
             frame.state.put(owner, replace(held, attrs={**held.attrs, **new}))
+        case ListContent():
+            frame.state.put(owner, None)

@@ -292,7 +292,7 @@ def _is_field(node: ast.stmt) -> bool:
 
 
 def _attribute(frame: Frame, owner: Ref, content: Instance, name: str, node: ast.expr) -> Value:
-    if name == "__dict__":
+    if name == "__dict__" or (name == "_modules" and is_module(content.cls)):
         return Attributes(owner)
     value = content.attrs.get(name, UNKNOWN)
     if value is UNKNOWN and content.fresh and name in set_by_hook(content.cls):

@@ -18,7 +18,7 @@ from shapecheck.analysis.interpreter.truth import CONTAINERS, LIST, SEQUENCE, SE
 from shapecheck.analysis.kinds.module_children import is_child
 from shapecheck.analysis.kinds.tuples import is_plainly_at, item_of, part_of
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.values.model import Argument, Arguments, Bound, ListContent
+from shapecheck.analysis.values.model import Argument, Arguments, Attributes, Bound, ListContent
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN
 from shapecheck.ops.call import as_shape
@@ -135,6 +135,8 @@ class ListKind(Kind[ListContent]):
     def attribute(
         self, frame: Frame, value: Value, held: ListContent, name: str, node: ast.expr
     ) -> Value:
+        if name == "_modules" and held.kind.startswith("nn."):
+            return Attributes(value)
         if name not in held.names:
             return Bound(value, name)
         items, at = held.items or (), held.names.index(name)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from shapecheck.analysis.annotations.classes import defaults, is_module
+from shapecheck.analysis.interpreter import escaping
 from shapecheck.analysis.interpreter.calls import call_back, invoke
 from shapecheck.analysis.interpreter.dict_contents import as_dict
 from shapecheck.analysis.interpreter.frame import Frame
@@ -119,7 +120,6 @@ def _of_modules(kind: type[Held]) -> Callable[[Method[Held]], Callable[..., Valu
         "bfloat16",
         "type",
         "requires_grad_",
-        "apply",
     )
 
 
@@ -134,6 +134,20 @@ def _itself(frame: Frame, call: MethodCall[object]) -> Value:
 @_of_modules(DictContent)
 def _container_itself(frame: Frame, call: MethodCall[ListContent | DictContent]) -> Value:
     return call.owner if call.held.kind.startswith("nn.") else UNKNOWN
+
+
+@on(Instance, "apply", takes=1)
+@on(OpInstance, "apply", takes=1)
+@on(ListContent, "apply", takes=1)
+@on(DictContent, "apply", takes=1)
+def _apply(
+    frame: Frame, call: MethodCall[Instance | OpInstance | ListContent | DictContent]
+) -> Value:
+    """Have a function called on each module that is held, which may change it."""
+    if isinstance(call.held, (ListContent, DictContent)) and not call.held.kind.startswith("nn."):
+        return UNKNOWN
+    escaping.called_on_parts(frame, call.args[0], call.owner)
+    return call.owner
 
 
 @on(Instance, "__init__")
