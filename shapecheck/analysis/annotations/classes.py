@@ -180,9 +180,14 @@ def defaults(cls: Class) -> frozenset[str]:
         nodes: dict[str, ast.stmt] = {}
         for parent in own_ancestry(cls):
             nodes = {**members(parent), **nodes}
-        return frozenset(name for name in nodes if getattr(nodes[name], "value", None) is not None)
+        return frozenset(name for name, node in nodes.items() if _is_given(node))
 
     return cls.module.recall(("defaults", cls.node), found, frozenset())
+
+
+def _is_given(member: ast.stmt) -> bool:
+    """Whether a statement in the body of a class binds something, and doesn't only annotate it."""
+    return is_def(member) or getattr(member, "value", None) is not None
 
 
 def find_method(cls: Class, name: str, after: Class | None = None) -> Function | None:
@@ -191,6 +196,15 @@ def find_method(cls: Class, name: str, after: Class | None = None) -> Function |
     if found is None or not is_def(found[1]):
         return None
     return Function(found[1], found[0].module, found[0], found[0].home)
+
+
+def is_replaced(cls: Class, name: str) -> bool:
+    """Whether the module of a class, or of one above it, assigns to it what its body defines."""
+
+    def found() -> bool:
+        return any(name in one.module.syntax.assigned_to(one.name) for one in own_ancestry(cls))
+
+    return cls.module.recall(("replaced", cls, name), found, False)
 
 
 _Annotated: TypeAlias = tuple[str, ast.AnnAssign, Class]

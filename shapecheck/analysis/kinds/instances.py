@@ -19,6 +19,7 @@ from shapecheck.analysis.annotations.classes import (
     is_dataclass,
     is_module,
     is_open,
+    is_replaced,
     is_tensor_dict,
     library_ancestry,
     members,
@@ -230,9 +231,13 @@ class InstanceKind(Kind[Instance]):
         node: ast.Call,
         label: str,
     ) -> Value:
-        """Call its `__call__`; of a module, else its `forward`."""
+        """Call its `__call__`; of a module, else its `forward`, which may be one of its own."""
         names = ["__call__", "forward"] if is_module(held.cls) else ["__call__"]
         for name in names:
+            if name == "forward" and name in held.attrs:
+                return invoke(frame, held.attrs[name], arguments, node, label)
+            if is_replaced(held.cls, name):
+                return NOTHING
             function = find_method(held.cls, name)
             if function is not None:
                 made = decorators.defined(function)
@@ -307,6 +312,8 @@ def _attribute(frame: Frame, owner: Ref, content: Instance, name: str, node: ast
         return _inherited(frame, owner, content, name, node)
     home, statement = found
     if is_def(statement):
+        if name in content.attrs or is_replaced(content.cls, name):
+            return UNKNOWN
         return _method(frame, owner, home, statement, node)
     return _field(frame, owner, content, home, name, statement)
 

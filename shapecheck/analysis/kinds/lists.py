@@ -154,7 +154,7 @@ class ListKind(Kind[ListContent]):
                 frame.state.put(value, None)
             return
         items, names, added = held.items, held.names, is_child(frame, new)
-        if items is None or added is None:
+        if items is None or added is None or name == "forward":
             frame.state.put(value, None)
         elif name in names:
             at = names.index(name)

@@ -7,7 +7,7 @@ from typing import Final
 from shapecheck.analysis.annotations.classes import SEQUENTIAL, is_module, library_ancestry
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
-from shapecheck.analysis.values.model import Instance, OneOf, OpInstance, Partial, Ref
+from shapecheck.analysis.values.model import Bound, Instance, OneOf, OpInstance, Partial, Ref
 from shapecheck.dims import Size
 from shapecheck.ops import Scalar
 from shapecheck.shapes import Tensor
@@ -70,6 +70,6 @@ def is_child(frame: Frame, value: Value) -> bool | None:
             return None if content is None else getattr(content, "kind", "").startswith("nn.")
         case Class() | Dotted() | Tensor() | Scalar() | Size() | None | str() | int() | float():
             return False
-        case tuple() | Function() | Partial():
+        case tuple() | Function() | Partial() | Bound():
             return False
     return None

@@ -87,7 +87,7 @@ def _is_alike(frame: Frame, one: Tensor, other: Tensor) -> bool:
     return all(map(frame.state.facts.same, shapes[0], shapes[1]))
 
 
-def _put(frame: Frame, place: ast.expr, new: OpInstance, node: ast.expr) -> None:
+def _put(frame: Frame, place: ast.expr, new: Value, node: ast.expr) -> None:
     """Have an instance be another from here on, where an expression finds it."""
     match place:
         case ast.Name():
@@ -136,8 +136,11 @@ class OpInstanceKind(Kind[OpInstance]):
         new: Value,
         node: ast.expr,
     ) -> None:
-        """Let what it was made with be another, as in `self.pool.return_indices = True`."""
-        new_one = with_attribute(frame, held, name, new)
+        """Let what it was made with be another, as in `self.pool.return_indices = True`.
+
+        Of one that gets another `forward` nothing is known.
+        """
+        new_one = UNKNOWN if name == "forward" else with_attribute(frame, held, name, new)
         if new_one is not held and isinstance(node, ast.Attribute):
             _put(frame, node.value, new_one, node)
 

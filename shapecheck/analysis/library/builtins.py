@@ -16,16 +16,24 @@ from shapecheck.analysis.interpreter.decorators import CHECKERS
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import as_list, first, iterate, last, length, listed
 from shapecheck.analysis.interpreter.kinds import held_by, special
-from shapecheck.analysis.interpreter.registry import MANY, LibraryCall, function, spreads
+from shapecheck.analysis.interpreter.registry import (
+    MANY,
+    LibraryCall,
+    MethodCall,
+    function,
+    on,
+    spreads,
+)
 from shapecheck.analysis.interpreter.truth import CONSTANTS, instance_of, is_constant, truth
 from shapecheck.analysis.kinds.construct import replaced
 from shapecheck.analysis.kinds.module_children import WRAPPED
 from shapecheck.analysis.program.declared import TensorDecl
-from shapecheck.analysis.program.model import NOTHING, Dotted, Value
+from shapecheck.analysis.program.model import NOTHING, Dotted, Function, Value
 from shapecheck.analysis.relevance import is_installed
 from shapecheck.analysis.values.model import (
     Argument,
     Array,
+    Bound,
     ByName,
     Context,
     DictContent,
@@ -239,6 +247,23 @@ def _partial(frame: Frame, call: LibraryCall) -> Value:
 def _partial_method(frame: Frame, call: LibraryCall) -> Value:
     """It is bound where an instance is asked for it."""
     return Partial(Dotted("functools.partialmethod"), tuple(call.args), tuple(call.kwargs.items()))
+
+
+@function("types.MethodType", takes=2)
+def _method(frame: Frame, call: LibraryCall) -> Value:
+    return _bound(*call.args)
+
+
+@on(Function, "__get__", takes=(1, 2))
+def _get(frame: Frame, call: MethodCall[Function]) -> Value:
+    return call.owner if call.args[0] is None else _bound(call.owner, call.args[0])
+
+
+def _bound(function: Value, receiver: Value) -> Value:
+    """Return what calls a function with something before all other arguments."""
+    if isinstance(function, Function):
+        return Bound(receiver, function.name, function)
+    return Partial(function, (receiver,), ())
 
 
 @function("dataclasses.replace", "copy.replace", "attrs.evolve", takes=1)

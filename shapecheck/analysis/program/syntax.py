@@ -291,7 +291,8 @@ class Survey:
     attributes of `self` that each method assigns, `ANY_NAME` among them where it may be any,
     `alters` those whose content it changes, and `mentions` those that it reads or calls;
     `calls` the calls of each plain name, by `partial` too, `derived` the classes of which a base
-    is spelled with a word, `equated` what is asserted to be equal,
+    is spelled with a word, `assigned_to` the attributes that are assigned to plain names,
+    `equated` what is asserted to be equal,
     `reassigned` by how many functions globals are assigned, `changed` the plain names of which the
     content is changed, `handed_on` those that get another name, or are given to a function that
     isn't known;
@@ -310,6 +311,7 @@ class Survey:
         self.changed: set[str] = set()
         self.handed_on: set[str] = set()
         self.derived: dict[str, list[ast.ClassDef]] = {}
+        self.assigned_to: dict[str, set[str]] = {}
         self.saves = False
         stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
         while stack:
@@ -368,6 +370,8 @@ class Survey:
     def _method(self, node: ast.Attribute) -> None:
         if node.attr in MUTATORS:
             self._change_of(node.value)
+        if type(node.ctx) is ast.Store and type(node.value) is ast.Name:
+            self.assigned_to.setdefault(node.value.id, set()).add(node.attr)
 
     def _item(self, node: ast.Subscript) -> None:
         if type(node.ctx) is not ast.Load:
@@ -689,6 +693,11 @@ class Syntax:
                     waiting.append(node.name)
         return found
 
+    def assigned_to(self, name: str) -> set[str]:
+        """Return the attributes that the module assigns to what has a plain name."""
+        NOTED.readings.add(self.reading(f"derived {name}"))
+        return self.survey.assigned_to.get(name, set())
+
     def equated(self, name: str) -> set[frozenset[str]]:
         """Return what a module that calls a plain name asserts to be equal, as it is dumped."""
         NOTED.readings.add(self.reading(f"calls {name}"))
@@ -718,8 +727,10 @@ class Syntax:
         yield from map(self.lines.spelled, (*calls, *(self.survey.equated if calls else ())))
 
     def says_derived(self, name: str) -> Iterator[str]:
-        """Yield the attributes that classes derived from one of this name have anew."""
+        """Yield the attributes that classes derived from one of this name have anew, or it has."""
         yield from sorted(self._rebound(name))
+        yield "assigned"
+        yield from sorted(self.survey.assigned_to.get(name, ()))
 
     def says_body(self, name: str) -> Iterator[str]:
         """Yield what stands in a definition; of one that isn't there, nothing."""
