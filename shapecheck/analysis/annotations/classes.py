@@ -77,6 +77,14 @@ def is_open(cls: Class) -> bool:
     )
 
 
+def is_plain(cls: Class) -> bool:
+    """Whether all that a class is derived from is known, and nothing comes of it from a library."""
+    return not is_open(cls) and _PLAIN.issuperset(library_ancestry(cls))
+
+
+_PLAIN: Final = frozenset("builtins.object abc.ABC typing.Generic typing.Protocol".split())
+"""Classes of libraries that make neither a constructor nor a module of what is derived."""
+
 SEQUENTIAL: Final = "torch.nn.Sequential"
 
 

@@ -16,8 +16,7 @@ from shapecheck.analysis.annotations.classes import (
     instance_fields,
     is_dataclass,
     is_module,
-    is_open,
-    library_ancestry,
+    is_plain,
     members,
     own_ancestry,
 )
@@ -134,11 +133,7 @@ def is_default(cls: Class, name: str, *, is_field: bool) -> bool:
     if not is_field or is_module(cls):
         return False
     is_decorated = any(one.node.decorator_list for one in own_ancestry(cls))
-    return is_decorated or is_open(cls) or not _PLAIN.issuperset(library_ancestry(cls))
-
-
-_PLAIN: Final = frozenset("builtins.object abc.ABC typing.Generic typing.Protocol".split())
-"""Classes of libraries that make no constructor for those that are derived from them."""
+    return is_decorated or not is_plain(cls)
 
 
 def begun_at_zero(cls: Class) -> set[str]:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from shapecheck.analysis.annotations.classes import SEQUENTIAL, is_module, library_ancestry
+from shapecheck.analysis.annotations.classes import (
+    SEQUENTIAL,
+    is_module,
+    is_plain,
+    library_ancestry,
+)
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program.model import Class, Dotted, Function, Value
 from shapecheck.analysis.values.model import Bound, Instance, OneOf, OpInstance, Partial, Ref
@@ -66,7 +71,7 @@ def is_child(frame: Frame, value: Value) -> bool | None:
         case Ref():
             content = frame.state.content(value)
             if isinstance(content, Instance):
-                return is_module(content.cls)
+                return is_module(content.cls) or (False if is_plain(content.cls) else None)
             return None if content is None else getattr(content, "kind", "").startswith("nn.")
         case Class() | Dotted() | Tensor() | Scalar() | Size() | None | str() | int() | float():
             return False
