@@ -26,7 +26,7 @@ from shapecheck.analysis.values.model import (
     Super,
 )
 from shapecheck.ops import UNKNOWN
-from shapecheck.shapes import Tensor
+from shapecheck.shapes import Shape, Tensor
 
 _NOTHING_NAMED: Final[Mapping[str, Value]] = MappingProxyType({})
 
@@ -165,10 +165,14 @@ def _filled(target: Value, arguments: Arguments) -> Arguments | None:
 
 
 def let_go(frame: Frame, arguments: Arguments) -> None:
-    """Give up on lists and dicts that go where they may be changed."""
+    """Give up on lists and dicts that go where they may be changed, and on empty tensors."""
     given = [*arguments.args, *arguments.kwargs.values()]
     first_class.let_go(frame, given)
     escaping.let_go(frame, [argument.value for argument in given])
+    for argument in given:
+        match argument:
+            case Argument(Tensor(shape=shape) as empty, ast.expr() as node) if 0 in shape.dims:
+                frame.renew(node, empty.with_shape(Shape.unknown()), node)
 
 
 def call_back(frame: Frame, function: Value, args: Iterable[Value]) -> Value:
