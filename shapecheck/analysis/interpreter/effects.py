@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from shapecheck.analysis.annotations.classes import find_method
+from shapecheck.analysis.annotations.classes import find_method, members, own_ancestry
 from shapecheck.analysis.annotations.declarations import arguments_of
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter.frame import Frame
@@ -16,6 +16,7 @@ from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import (
     MUTATORS,
     SETTERS,
+    is_def,
     kept_by_node,
     last_word,
     nodes_of,
@@ -66,6 +67,36 @@ def set_on_unknown(function: Function, values: Mapping[str, Value]) -> frozenset
         for one in changed
         if one.sets and one.attribute is not None and values.get(one.name, NOTHING) is UNKNOWN
     )
+
+
+def set_by_hooks(module: Module, cls: Class) -> frozenset[str]:
+    """Return the attributes of instances of a class that the hooks of layers in a module change.
+
+    Nobody sees when they are called. What a method changes of itself, those of other classes keep.
+    """
+    hooks = module.syntax.hooks()
+    if not hooks:
+        return _NO_NAMES
+
+    def found() -> frozenset[str]:
+        own = {node for one in own_ancestry(cls) for node in members(one).values()}
+        return frozenset(
+            one.attribute
+            for hook in hooks
+            for one in _changes(module, hook).changed
+            if one.attribute is not None and (hook in own or one.name != _receiver(hook))
+        )
+
+    return module.recall(("set by hooks", cls.node), found, _NO_NAMES)
+
+
+def _receiver(function: ast.AST) -> str | None:
+    """Return what a method calls the instance that it is called with."""
+    first = arguments_of(function)[:1] if is_def(function) else ()
+    return next((one.arg for one in first if one.arg == "self"), None)
+
+
+_NO_NAMES: Final = frozenset[str]()
 
 
 class _Looking:

@@ -38,6 +38,7 @@ from shapecheck.analysis.annotations.construction import (
 from shapecheck.analysis.annotations.reader import reader
 from shapecheck.analysis.interpreter import decorators, functions, registry
 from shapecheck.analysis.interpreter.calls import invoke
+from shapecheck.analysis.interpreter.effects import set_by_hooks
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import iterate
 from shapecheck.analysis.interpreter.kinds import (
@@ -300,6 +301,9 @@ def _attribute(frame: Frame, owner: Ref, content: Instance, name: str, node: ast
     if name == "__dict__" or (name == "_modules" and is_module(content.cls)):
         return Attributes(owner)
     value = content.attrs.get(name, UNKNOWN)
+    homes = content.cls.module, frame.module
+    if any(name in set_by_hooks(module, content.cls) for module in homes):
+        return UNKNOWN
     if value is UNKNOWN and content.fresh and name in set_by_hook(content.cls):
         value = _after_hook(frame, owner, name, node)
         changed = frame.state.instance_of(owner)

@@ -6,6 +6,7 @@ from typing import Final
 
 from shapecheck.analysis.annotations.classes import (
     SEQUENTIAL,
+    find_method,
     is_module,
     is_plain,
     library_ancestry,
@@ -47,6 +48,8 @@ def children(frame: Frame, held: Instance) -> list[tuple[str, Value]] | None:
     for name, value in held.attrs.items():
         if name == WRAPPED and _is_alike(frame, value, held):
             continue  # all that it holds is among the attributes already
+        if find_method(held.cls, name) is not None:
+            continue
         is_one = is_child(frame, value)
         if is_one is None:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -23,14 +24,24 @@ from shapecheck.analysis.interpreter.registry import (
 from shapecheck.analysis.interpreter.truth import CONTAINERS
 from shapecheck.analysis.kinds.module_children import LAYER, children, is_sequential, layer_class
 from shapecheck.analysis.library.reflection import set_by_name
-from shapecheck.analysis.program.model import NOTHING, Dotted, Value
-from shapecheck.analysis.program.syntax import owner_of
+from shapecheck.analysis.program.model import NOTHING, Dotted, Function, Value
+from shapecheck.analysis.program.syntax import (
+    MUTATORS,
+    SETTERS,
+    is_def,
+    is_none,
+    last_word,
+    nodes_of,
+    owner_of,
+)
 from shapecheck.analysis.values.model import (
+    Bound,
     DictContent,
     Instance,
     Items,
     ListContent,
     OpInstance,
+    Partial,
     tensor_of,
 )
 from shapecheck.dims import size_of
@@ -148,6 +159,37 @@ def _apply(
         return UNKNOWN
     escaping.called_on_parts(frame, call.args[0], call.owner)
     return call.owner
+
+
+_HOOKS: Final = ("register_forward_hook", "register_forward_pre_hook")
+
+
+@on(Instance, *_HOOKS)
+@on(OpInstance, *_HOOKS)
+@on(ListContent, *_HOOKS)
+def _hook(frame: Frame, call: MethodCall[Instance | OpInstance | ListContent]) -> Value:
+    """Have a function called at each call of the module; it may put in another input or output."""
+    hook = call.get(0, "hook")
+    escaping.let_go(frame, [hook])
+    if _may_give(hook):
+        set_by_name(frame, call, call.owner, owner_of(call.node.func), "forward", UNKNOWN)
+    return UNKNOWN
+
+
+def _may_give(hook: Value) -> bool:
+    """Whether a function may return anything but None."""
+    match hook:
+        case Partial(function=inner):
+            return _may_give(inner)
+        case Function(node=ast.Lambda(body=ast.Call(func=called))):
+            return last_word(called) not in _GIVING_NOTHING
+        case Function(node=node) | Bound(function=Function(node=node)) if is_def(node):
+            given = [one.value for one in nodes_of(ast.Return, *node.body)]
+            return not all(value is None or is_none(value) for value in given)
+    return True
+
+
+_GIVING_NOTHING: Final = MUTATORS - {"pop", "popitem", "setdefault"} | SETTERS | {"print"}
 
 
 @on(Instance, "__init__")

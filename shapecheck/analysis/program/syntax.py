@@ -280,6 +280,7 @@ def _is_of_files(function: ast.expr) -> bool:
     return False
 
 
+_HOOKING: Final = re.compile("register_(?:.*_)?hook")
 _HANDING_ON: Final = frozenset(("partial", "skip_init"))
 """Functions that call the first of their arguments with the others."""
 
@@ -296,6 +297,7 @@ class Survey:
     `reassigned` by how many functions globals are assigned, `changed` the plain names of which the
     content is changed, `handed_on` those that get another name, or are given to a function that
     isn't known;
+    `hooks` the calls that register a function to be called at some time,
     `saves` whether anything is saved to a file, or loaded from one, by torch.
     """
 
@@ -312,6 +314,7 @@ class Survey:
         self.handed_on: set[str] = set()
         self.derived: dict[str, list[ast.ClassDef]] = {}
         self.assigned_to: dict[str, set[str]] = {}
+        self.hooks: list[ast.Call] = []
         self.saves = False
         stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
         while stack:
@@ -354,6 +357,8 @@ class Survey:
             self.calls.setdefault(node.func.id, []).append(node)
         else:
             self.saves = self.saves or _is_of_files(node.func)
+            if _HOOKING.fullmatch(last_word(node.func)):
+                self.hooks.append(node)
         if node.args and type(node.args[0]) is ast.Name and last_word(called(node)) in _HANDING_ON:
             through = ast.Call(node.args[0], node.args[1:], node.keywords)
             self.calls.setdefault(node.args[0].id, []).append(ast.copy_location(through, node))
@@ -698,6 +703,21 @@ class Syntax:
         NOTED.readings.add(self.reading(f"derived {name}"))
         return self.survey.assigned_to.get(name, set())
 
+    def hooks(self) -> list[ast.AST]:
+        """Return the functions that are called as hooks of layers and tensors, or make such."""
+        NOTED.readings.add(self.reading("hooks"))
+        return self._hooks() if self.survey.hooks else []
+
+    def _hooks(self) -> list[ast.AST]:
+        given = [one for call in self.survey.hooks for one in given_to(("hook",), call).values()]
+        inside = [one for each in given for one in ast.walk(each)]
+        names = {last_word(one) for one in inside if isinstance(one, (ast.Name, ast.Attribute))}
+        return [
+            function
+            for function in self.survey.stores
+            if function in inside or (is_def(function) and function.name in names)
+        ]
+
     def equated(self, name: str) -> set[frozenset[str]]:
         """Return what a module that calls a plain name asserts to be equal, as it is dumped."""
         NOTED.readings.add(self.reading(f"calls {name}"))
@@ -731,6 +751,11 @@ class Syntax:
         yield from sorted(self._rebound(name))
         yield "assigned"
         yield from sorted(self.survey.assigned_to.get(name, ()))
+
+    def says_hooks(self, name: str) -> Iterator[str]:
+        """Yield what registers hooks, and which functions these are."""
+        yield from map(self.lines.spelled, self.survey.hooks)
+        yield from (str(name_in_module(function)) for function in self._hooks())
 
     def says_body(self, name: str) -> Iterator[str]:
         """Yield what stands in a definition; of one that isn't there, nothing."""
@@ -794,6 +819,7 @@ _SAID: Final[dict[str, Callable[[Syntax, str], Iterator[str]]]] = {
     "name": Syntax.says_name,
     "calls": Syntax.says_calls,
     "derived": Syntax.says_derived,
+    "hooks": Syntax.says_hooks,
     "body": Syntax.says_body,
     "head": Syntax.says_head,
     "stores": Syntax.says_stores,
