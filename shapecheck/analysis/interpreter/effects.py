@@ -17,7 +17,6 @@ from shapecheck.analysis.program.syntax import (
     MUTATORS,
     SETTERS,
     is_def,
-    kept_by_node,
     last_word,
     nodes_of,
     unstarred,
@@ -61,11 +60,14 @@ def changes_around(frame: Frame, function: Function, values: Mapping[str, Value]
 
 def set_on_unknown(function: Function, values: Mapping[str, Value]) -> frozenset[str]:
     """Return the attributes that a body assigns to arguments of which nothing is known."""
+    unknown = {name for name, value in values.items() if value is UNKNOWN}
+    if not unknown:
+        return _NO_NAMES
     changed = _changes(function.module, function.node).changed
     return frozenset(
         one.attribute
         for one in changed
-        if one.sets and one.attribute is not None and values.get(one.name, NOTHING) is UNKNOWN
+        if one.sets and one.attribute is not None and one.name in unknown
     )
 
 
@@ -205,7 +207,6 @@ def _changes(module: Module, node: ast.AST) -> Changes:
 _NO_CHANGES: Final = Changes(frozenset(), frozenset(), frozenset(), ())
 
 
-@kept_by_node(1024)
 def changes_in(node: ast.AST) -> Changes:
     """Return what a function changes that it didn't make, and what it may call."""
     stands_for = _aliases(node)
