@@ -188,14 +188,9 @@ def defaults(cls: Class) -> frozenset[str]:
         nodes: dict[str, ast.stmt] = {}
         for parent in own_ancestry(cls):
             nodes = {**members(parent), **nodes}
-        return frozenset(name for name, node in nodes.items() if _is_given(node))
+        return frozenset(name for name in nodes if getattr(nodes[name], "value", None) is not None)
 
     return cls.module.recall(("defaults", cls.node), found, frozenset())
-
-
-def _is_given(member: ast.stmt) -> bool:
-    """Whether a statement in the body of a class binds something, and doesn't only annotate it."""
-    return is_def(member) or getattr(member, "value", None) is not None
 
 
 def find_method(cls: Class, name: str, after: Class | None = None) -> Function | None:

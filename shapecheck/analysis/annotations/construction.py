@@ -12,6 +12,7 @@ from shapecheck.analysis.annotations.classes import (
     ancestry,
     annotated_attributes,
     constructor,
+    defaults,
     find_method,
     instance_fields,
     is_dataclass,
@@ -117,6 +118,15 @@ def made_by_construction(cls: Class) -> set[str]:
     """Return the attributes of self that the construction assigns."""
     nothing = set[str]()
     return cls.module.recall(("made", cls.node), lambda: _stored(builders(cls)[1]), nothing)
+
+
+def given_by_class(cls: Class) -> frozenset[str]:
+    """Return what an instance has of its class on a path of the construction that assigns none.
+
+    These are the attributes that the body of the class binds, and methods that others may replace.
+    """
+    replaced = (name for name in made_by_construction(cls) if find_method(cls, name) is not None)
+    return defaults(cls).union(replaced)
 
 
 def is_default(cls: Class, name: str, *, is_field: bool) -> bool:

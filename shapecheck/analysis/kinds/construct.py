@@ -12,7 +12,6 @@ from shapecheck.analysis.annotations import declarations
 from shapecheck.analysis.annotations.class_fields import HOOKS, Field
 from shapecheck.analysis.annotations.classes import (
     constructor,
-    defaults,
     find_method,
     instance_fields,
     is_dataclass,
@@ -21,6 +20,7 @@ from shapecheck.analysis.annotations.classes import (
 from shapecheck.analysis.annotations.construction import (
     declared_fields,
     fields,
+    given_by_class,
     hook,
     tensor_fields,
 )
@@ -67,7 +67,7 @@ def construct(
     typed = reader(cls.module).fields(cls)
     if typed is not None:
         return _typed_dict(frame, FieldsDecl(tuple(typed.items())), kwargs, node, label)
-    made = frame.state.new(Instance(cls, {}, whole=True, defaults=defaults(cls)))
+    made = frame.state.new(Instance(cls, {}, whole=True, defaults=given_by_class(cls)))
     init = constructor(cls)
     if init is not None:
         functions.invoke(frame, init, [Argument(made), *args], kwargs, node, label)

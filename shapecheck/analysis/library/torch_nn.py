@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from shapecheck.analysis.annotations.classes import defaults, find_method, is_module
+from shapecheck.analysis.annotations.classes import defaults, is_module
 from shapecheck.analysis.interpreter import escaping
 from shapecheck.analysis.interpreter.calls import call_back, invoke
 from shapecheck.analysis.interpreter.dict_contents import as_dict
@@ -215,8 +215,7 @@ def _hold_fields(frame: Frame, call: MethodCall[Instance]) -> None:
     """
     is_open = call.args or any(word.arg is None for word in call.node.keywords)
     for name in defaults(call.held.cls).difference(call.held.attrs):
-        is_field = find_method(call.held.cls, name) is None
-        if is_field and (is_open or name in call.kwargs):
+        if is_open or name in call.kwargs:
             frame.state.set_attribute(call.owner, name, call.kwargs.get(name, UNKNOWN))
 
 
