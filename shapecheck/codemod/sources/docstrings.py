@@ -10,6 +10,7 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from shapecheck import spec
@@ -23,6 +24,7 @@ from shapecheck.analysis.annotations.prose import (
 )
 from shapecheck.analysis.study.model import Study
 from shapecheck.codemod.sources.comments import Claim, Claims, Spelling, judge
+from shapecheck.codemod.sources.docstring_types import may_be_other
 from shapecheck.ops import UNKNOWN
 from shapecheck.shapes import Tensor
 
@@ -35,7 +37,8 @@ _ENTRY: Final = re.compile(
     r"^[-*]?\s*[`*]{0,2}(\w+(?:\s*,\s*\w+)*)[`]{0,2}\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))?\s*:(.*)$"
 )
 _PLAIN: Final = re.compile(r"^(\w+(?:\s*,\s*\w+)*)\s*:\s*([(\[].*)$")
-_FIELD: Final = re.compile(r"^:(?:param(?:eter)?|arg)\s+(?:\w+\s+)?(\w+)\s*:(.*)$")
+_FIELD: Final = re.compile(r"^:(?:param(?:eter)?|arg)\s+(?:([^:]+?)\s+)?(\w+)\s*:(.*)$")
+_TYPE_FIELD: Final = re.compile(r"^:type\s+(\w+)\s*:(.*)$")
 _RETURNS: Final = re.compile(r"^:returns?\s*:(.*)$")
 _SHAPE: Final = re.compile(r"(?i)\b(?:shaped?|sizes?|dims?|dimensions?)\b[^(\[.]{0,20}$")
 _SEVERAL: Final = re.compile(
@@ -47,14 +50,23 @@ _AS: Final = re.compile(r"(?i)\b(?:in|as)(?: the)?(?: form)?$")
 _FIRST: Final = re.compile(r"\s*`*\[[A-Z]\]`*(?:\s|$)")
 _TIMES: Final = re.compile(r"\s[xX]\s")
 _ATTRIBUTES: Final = re.compile(r"(?im)^attributes\s*:?\s*$")
-_OTHER_TYPE: Final = re.compile(
-    r"\s*\((?:optional,?\s*)?(?:tuple|list|sequence|dict|int|float|bool|str)\b(?!.*tensor)",
-    re.IGNORECASE,
+_TYPED: Final = re.compile(r"\s*\(((?:[^()]|\([^()]*\))*)\)")
+_GIVEN_BACK: Final = re.compile(
+    r"(?i)\breturn(?:s|ing)?\s+(?:an?|the|its)\b|\b(?:the|its)\s+returned\b"
 )
 _TENSOR: Final = re.compile(r"(?i)\b(?:torch\.)?\w*tensors?\b")
 _WHERE: Final = re.compile(r"(?i)\bwhere$")
 _RESULT: Final = "return"
 _RESULTS: Final = frozenset((_RESULT, "returns", "ret", "output", "outputs"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What a docstring says of a parameter, or of the result, and of which type it calls it."""
+
+    name: str
+    prose: str
+    kind: str
 
 
 def claims(study: Study) -> Claims:
@@ -69,10 +81,14 @@ def claims(study: Study) -> Claims:
     line = node.body[0].lineno
     tensors = [name for name in study.params if name in study.bare]
     spelling = Spelling(study)
-    for name, prose in _entries(text):
+    bound = study.function.module.syntax.bindings
+    entries = [*_entries(text)]
+    others = {one.name for one in entries if may_be_other(one.kind, one.prose, bound)}
+    for name, prose in ((one.name, one.prose) for one in entries if one.name not in others):
         if name == _RESULT and isinstance(study.result, tuple):
             found.results = found.results or _each(prose, study, spelling, line)
-        said = _shape(prose, tensors, [one for one in study.params if one not in tensors])
+        sizes = [one for one in study.params if one not in tensors]
+        said = _shape(prose, tensors, sizes, name if name in study.params else None)
         if said is None:
             continue
         shape = spelling.of(said, study.params.get(name, UNKNOWN))
@@ -87,7 +103,7 @@ def claims(study: Study) -> Claims:
             found.params.setdefault(name, Claim(shape, line, of_tensor))
     for name, one in named(_without_results(text)):
         shape = spelling.of(one.result, study.params.get(name, UNKNOWN))
-        if name in tensors and judge(shape, study.params[name]) is not False:
+        if name in tensors and name not in others and judge(shape, study.params[name]) is not False:
             found.params.setdefault(name, Claim(shape, line, category=one.category))
     return found
 
@@ -98,7 +114,7 @@ def of_several_shapes(study: Study) -> set[str]:
     text = None if isinstance(node, ast.Lambda) else ast.get_docstring(node, clean=True)
     if not text or not _OTHERWISE.search(text):
         return set()
-    return {name for name, prose in _entries(text) if _OTHERWISE.search(prose)}
+    return {one.name for one in _entries(text) if _OTHERWISE.search(one.prose)}
 
 
 def _without_results(text: str) -> str:
@@ -142,10 +158,10 @@ def of_fields(node: ast.ClassDef, tensors: Sequence[str]) -> dict[str, Claim]:
     if any(isinstance(one, ast.FunctionDef) and one.name == "__init__" for one in node.body):
         about = _ATTRIBUTES.search(text)
         text = text[about.start() :] if about else ""
-    for name, prose in _entries(text):
-        shape = _plain(prose, tensors) if name in tensors else None
+    for entry in _entries(text):
+        shape = _plain(entry.prose, tensors) if entry.name in tensors else None
         if shape is not None:
-            found.setdefault(name, Claim(shape, node.body[0].lineno))
+            found.setdefault(entry.name, Claim(shape, node.body[0].lineno))
     return found
 
 
@@ -167,58 +183,71 @@ def _text(statement: ast.stmt) -> str:
     return " ".join(value.value.split()) if is_text else ""  # type: ignore[union-attr]
 
 
-def _entries(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the parameters that a docstring describes, with all that it says of each.
+def _entries(text: str) -> Iterator[_Entry]:
+    """Yield what a docstring describes: parameters, with all that it says of each, and the result.
 
     The result is called `return`, and so is what stands under `Returns:` without a name.
     """
-    section, name, prose, depth = "", "", "", 0
+    section, name, prose, kind, depth = "", "", "", "", 0
+    is_underlined = False
     for line in [*text.expandtabs().split("\n"), ""]:
         bare, indent = line.strip(), len(line) - len(line.lstrip())
-        found = _begin(bare, section)
+        found = _begin(bare, section, is_underlined)
         heading = _SECTION.match(bare)
         if heading is not None or found is not None or not bare or (name and indent < depth):
-            yield from ((one.strip(), prose) for one in name.split(",") if one)
-            name = prose = ""
+            typed = _TYPED.match(prose)
+            kind = typed[1] if typed is not None and not kind else kind
+            yield from (_Entry(one.strip(), prose, kind) for one in name.split(",") if one)
+            name = prose = kind = ""
         if heading is not None:
-            section = heading[1].lower().rstrip("s")
+            section, is_underlined = heading[1].lower().rstrip("s"), False
         elif found is not None:
-            name, prose, depth = *found, indent
-        elif bare and section in ("return", "output") and set(bare) - {"-"}:
+            name, prose, kind, depth = found.name, found.prose, found.kind, indent
+        elif bare and not set(bare) - {"-"}:
+            is_underlined = True
+        elif bare and section in ("return", "output"):
             name, prose, depth = (name or _RESULT), f"{prose} {bare}", indent
         elif bare and name:
             prose = f"{prose} {bare}"
 
 
-def _begin(line: str, section: str) -> tuple[str, str] | None:
-    """Return the parameter that a line begins to describe, and what it says of it already."""
+def _begin(line: str, section: str, is_underlined: bool) -> _Entry | None:
+    """Return what a line begins to describe, and what it says of it already.
+
+    Behind the name is a type where the heading of the section is underlined.
+    """
     if found := _FIELD.match(line):
-        return found[1], found[2]
+        return _Entry(found[2], found[3], found[1] or "")
+    if found := _TYPE_FIELD.match(line):
+        return _Entry(found[1], found[2], found[2])
     if found := _RETURNS.match(line):
-        return _RESULT, found[1]
+        return _Entry(_RESULT, found[1], "")
     if section in ("return", "output"):
         return None
     if section and (found := _ENTRY.match(line)):
         name = found[1].lower() if section == "shape" else found[1]
-        return name, f"{found[2] or ''} {found[3]}"
+        return _Entry(name, f"{found[2] or ''} {found[3]}", found[3] if is_underlined else "")
     if not section and (found := _PLAIN.match(line)):  # x: [b, t, d]
-        return found[1], found[2]
+        return _Entry(found[1], found[2], "")
     return None
 
 
-def _shape(prose: str, tensors: Sequence[str], others: Sequence[str] = ()) -> spec.Spec | None:
+def _shape(
+    prose: str, tensors: Sequence[str], others: Sequence[str] = (), name: str | None = None
+) -> spec.Spec | None:
     """Return the one shape that a description states; None where it states two, or none.
 
-    `others` are parameters that aren't tensors, but may be sizes.
+    `others` are parameters that aren't tensors, but may be sizes. `name` is the parameter that is
+    described, where it is one: what is made of that has a shape of its own.
     """
-    found = dict(_stated(prose, tensors, others) or ())
+    found = dict(_stated(prose, tensors, others, name) or ())
     explicit = [text for text, told in found.items() if told]
     some = explicit or list(found)
     return spec.parse(some[0]) if len(some) == 1 else None
 
 
 def _stated(
-    prose: str, tensors: Sequence[str], others: Sequence[str] = ()
+    prose: str, tensors: Sequence[str], others: Sequence[str] = (), name: str | None = None
 ) -> list[tuple[str, bool]] | None:
     """Return the shapes that a description states, and which it calls so; None if it is unclear.
 
@@ -226,8 +255,6 @@ def _stated(
     are given. What isn't called a shape isn't one then.
     """
     if _OTHERWISE.search(prose):  # one of them may be written in a way that can't be read
-        return None
-    if _OTHER_TYPE.match(prose):  # hw (tuple): the sides (H, W)
         return None
     found: list[tuple[str, bool]] = []
     plainly = re.sub(r"[`$]|:math:", "", prose)
@@ -254,8 +281,17 @@ def _stated(
         leads = not before and _FIRST.match(prose) is not None
         plain = leads or (plain and not is_value)
         if told or (plain and (names or shape.groups)):
+            if name is not None and _is_of_another(name, before):
+                return None
             found.append((str(shape), told))
     return found
+
+
+def _is_of_another(name: str, before: str) -> bool:
+    """Whether a sentence, up to a shape, speaks of what a parameter gives: `x[i] is of size`."""
+    sentence = re.split(r"[.;]\s", before)[-1]
+    part = rf"\b{name}(?:\[|\(|\.(?!(?:shape|size|dim|ndim)\b)\w)"
+    return _GIVEN_BACK.search(sentence) is not None or re.search(part, sentence) is not None
 
 
 def _is_short(name: str) -> bool:

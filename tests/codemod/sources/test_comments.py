@@ -182,6 +182,68 @@ def test_what_is_said_of_something_else_is_not_said_of_a_parameter(
     assert shapes(tmp_path, text, "docstrings") == shown
 
 
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [
+        ("Tensor", ["n d"]),
+        ("torch.FloatTensor or None", ["n d"]),
+        (":class:`torch.Tensor`, optional", ["n d"]),
+        ("Optional[Tensor]", ["n d"]),
+        ("float, shape (n, d)", ["n d"]),
+        ("float tensor", ["n d"]),
+        ("Points", ["n d"]),
+        ("Module output", ["n d"]),
+        ("int", []),
+        ("int, optional", []),
+        ("float or Tensor", []),
+        ("Tensor | Callable", []),
+        ("Union[Tensor, list]", []),
+        ("Callable[[int], Tensor]", []),
+        ("Iterable or Batch", []),
+        ("list of Tensor", []),
+        ("torch.nn.Module", []),
+        (":class:`~graphs.Batch`", []),
+        ("SparseTensor", []),
+        ("Path", []),
+    ],
+)
+def test_what_a_docstring_calls_by_another_type_may_be_no_tensor(
+    kind: str, shown: list[str], tmp_path: Path
+) -> None:
+    told = "the values at (n, d) points" if kind.startswith("int") else "of shape (n, d)"
+    for doc in (
+        f"Parameters\n    ----------\n    x : {kind}\n        {told}\n",
+        f"Args:\n        x ({kind}): {told}\n",
+        f":param x: {told}\n    :type x: {kind}\n",
+    ):
+        text = (
+            "from pathlib import Path\n"
+            f'def f(x):\n    """Do.\n\n    {doc}    """\n    return g(x)\n'
+        )
+        assert shapes(tmp_path, text, "docstrings") == shown, doc
+
+
+@pytest.mark.parametrize(
+    ("prose", "shown"),
+    [
+        ("a path. The returned tensor should have shape (n, d)", []),
+        ("a vector field, returns a tensor of shape (n, d)", []),
+        ("x[i] for i > 0 has to be of size (n, d)", []),
+        ("a path, x.derivative(t) is of shape (n, d)", []),
+        ("a path. x(t) is of shape (n, d)", []),
+        ("takes a tensor of size (n, d) and returns a tensor of size (n,)", []),
+        ("points. x.shape is (n, d)", ["n d"]),
+        ("what x[i] is for each i. Of shape (n, d)", ["n d"]),
+        ("returned by the encoder, of shape (n, d)", ["n d"]),
+    ],
+)
+def test_a_shape_of_what_a_parameter_gives_isnt_its_own(
+    prose: str, shown: list[str], tmp_path: Path
+) -> None:
+    text = f'def f(x):\n    """Do.\n\n    Args:\n        x: {prose}\n    """\n    return g(x)\n'
+    assert shapes(tmp_path, text, "docstrings") == shown
+
+
 def test_a_comment_on_another_name_of_a_parameter_is_about_that(tmp_path: Path) -> None:
     text = (
         "def f(x: Tensor, norm, late: bool):\n"
