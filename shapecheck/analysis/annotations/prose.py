@@ -45,7 +45,8 @@ _WORD: Final = r"[^\W\d]\w*"
 _PART: Final = r"(?:[A-Z](?:[A-Z\d]|_\w+)?'?|[1-9]\d*|\((?:[A-Z\d][-+*/A-Z\d]*|[A-Za-z]\w*)\))"
 _JOINED: Final = re.compile(rf"(?<![\w.]){_PART}(?:x{_PART})+(?!\w|\.\d)")
 _SPACED: Final = re.compile(
-    rf"(?<![\w.]){_PART}(?: x (?:{_PART}(?!\w)|[a-z]\w*))+(?! x \w)(?!\w|\.\d)"
+    rf"(?<![\w.])(?<!\w x )(?:{_PART}|[a-z]\w*)"
+    rf"(?: x (?:{_PART}(?!\w)|[a-z]\w*))+(?! x \w)(?!\w|\.\d)"
 )
 _LITTLE: Final = frozenset(
     "an as at be by do go he if in is it me my no of ok on or so to up us we"

@@ -164,6 +164,26 @@ def test_sizes_that_an_x_joins_are_read_in_docstrings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("b x N x N arc scores", ["b N N"]),
+        ("b x (N-1) x C x C table", ["b N-1 C C"]),
+        ("of shape batch x N x C", ["batch N C"]),
+        ("(b x N x N)", ["b N N"]),
+        ("a N x C table", ["N C"]),
+        ("made of x x N", []),
+        ("b x N", []),
+        ("of a x b x c", []),
+    ],
+)
+def test_the_first_size_that_an_x_joins_may_be_a_word(
+    said: str, shown: list[str], tmp_path: Path
+) -> None:
+    text = f'def f(y):\n    """Do.\n\n    Args:\n        y: {said}\n    """\n    return g(y)\n'
+    assert shapes(tmp_path, text, "docstrings") == shown
+
+
+@pytest.mark.parametrize(
     ("entry", "returns", "shown"),
     [
         ("hw: of shape (H, W)", "a tensor", ["H W"]),
