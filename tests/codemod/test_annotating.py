@@ -360,6 +360,7 @@ def test_a_docstring_with_two_shapes_says_nothing(tmp_path: Path) -> None:
         "list[Tensor]: scores, each is a tensor with shape (N, C)",
         "scores, each with shape (N, C)",
         "if n is given: of shape (len(x), N, C)\n            otherwise: of shape (N, C)",
+        "mask: shape (n,)\n        rest: shape (n,), optional",
     ],
 )
 def test_a_docstring_about_several_results_says_nothing(tmp_path: Path, prose: str) -> None:
@@ -367,6 +368,21 @@ def test_a_docstring_about_several_results_says_nothing(tmp_path: Path, prose: s
         f'def f(x):\n    """Do.\n\n    Returns:\n        {prose}\n    """\n    return g(x)\n'
     )
     assert annotated(tmp_path, text, "docstrings") == text
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "mask: shape (n,)",
+        "mask: shape (n,)\n        n: the number of items",
+        "shape (n,), as x\n        has",
+    ],
+)
+def test_a_docstring_about_one_result_in_several_lines(tmp_path: Path, prose: str) -> None:
+    text = (
+        f'{HEAD}def f(x):\n    """Do.\n\n    Returns:\n        {prose}\n    """\n    return g(x)\n'
+    )
+    assert '-> Shaped[torch.Tensor, "n"]' in annotated(tmp_path, text, "docstrings")
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,8 @@ def claims(study: Study) -> Claims:
     for name, prose in ((one.name, one.prose) for one in entries if one.name not in others):
         if name == _RESULT and isinstance(study.result, tuple):
             found.results = found.results or _each(prose, study, spelling, line)
+        if name == _RESULT and _are_several(prose):
+            continue
         sizes = [one for one in study.params if one not in tensors]
         said = _shape(prose, tensors, sizes, name if name in study.params else None)
         if said is None:
@@ -206,7 +208,7 @@ def _entries(text: str) -> Iterator[_Entry]:
         elif bare and not set(bare) - {"-"}:
             is_underlined = True
         elif bare and section in ("return", "output"):
-            name, prose, depth = (name or _RESULT), f"{prose} {bare}", indent
+            name, prose, depth = (name or _RESULT), f"{prose}\n{bare}", indent
         elif bare and name:
             prose = f"{prose} {bare}"
 
@@ -285,6 +287,12 @@ def _stated(
                 return None
             found.append((str(shape), told))
     return found
+
+
+def _are_several(prose: str) -> bool:
+    """Whether what is said of a result has a line for each of several, with its shape."""
+    lines = [line for line in prose.split("\n") if _ENTRY.match(line)]
+    return sum(_shape(line, ()) is not None for line in lines) > 1
 
 
 def _is_of_another(name: str, before: str) -> bool:
