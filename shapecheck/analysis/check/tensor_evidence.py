@@ -302,6 +302,7 @@ def _told_apart(function: ast.AST) -> Iterator[str]:
             case (
                 ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _])
                 | ast.Call(func=ast.Attribute(attr="is_tensor"), args=[ast.Name(id=name)])
+                | ast.Call(func=ast.Name(id="callable"), args=[ast.Name(id=name)])
             ) if node not in expected:
                 yield name
 

@@ -108,3 +108,9 @@ def test_what_a_loop_asks_about_may_be_no_tensor(tmp_path: Path, asks: str) -> N
     )
     assert "def total(x, y)" in annotated(tmp_path, text.format(asks))
     assert "def total(x: " in annotated(tmp_path, text.format("len(out)"))
+
+
+def test_what_may_be_called_may_be_no_tensor(tmp_path: Path) -> None:
+    text = "def product(a, x):\n    if {}:\n        return a(x)\n    return torch.mm(a, x)\n"
+    assert "def product(a, x:" in annotated(tmp_path, text.format("callable(a)"))
+    assert "def product(a: " in annotated(tmp_path, text.format("callable(x)"))
