@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from shapecheck.analysis.interpreter.calls import call_back
+from shapecheck.analysis.interpreter.escaping import let_go
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, iterate
 from shapecheck.analysis.interpreter.kinds import mapping_of
@@ -97,7 +98,10 @@ def _make(frame: Frame, owner: Value, content: DictContent, key: Value) -> Value
 
 
 def put(frame: Frame, owner: Value, content: DictContent, key: Value, value: Value) -> None:
-    """Assign `owner[key]`."""
+    """Assign `owner[key]`.
+
+    An instance that is put somewhere among others may become what its methods make of it.
+    """
     state = frame.state
     if is_key(key):
         if content.items is not None:
@@ -106,6 +110,8 @@ def put(frame: Frame, owner: Value, content: DictContent, key: Value, value: Val
             made = replace(content, known={**content.known, key: value})
     else:
         loosened(state, value)
+        if state.instance_of(value) is not None:
+            let_go(frame, [value])
         wide = opened(state, content)
         element = value if wide.blank else state.either(wide.element, value)
         known = {name: state.either(held, value) for name, held in wide.known.items()}
