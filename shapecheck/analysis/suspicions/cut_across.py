@@ -26,6 +26,8 @@ from shapecheck.shapes import Item, Run, Tensor, dim_of, runs_in
 _SHIFTED: Final = frozenset("cat concat concatenate pad new_zeros".split())
 _TELLING: Final = 5
 """A smaller number is that of two axes by chance too often."""
+_TRUNK: Final = 32
+"""So many pixels become one in front of the pool, as in the networks for images of 224."""
 _MOVING: Final = "transpose or permute moves axes; view and reshape cut and merge neighbours only"
 
 
@@ -170,9 +172,16 @@ def _may_be_left(size: IntSize) -> bool:
 
 
 def _pooled(size: IntSize) -> list[dims.Sym]:
-    """Return the axes of which a size may be what a pool leaves: it is a part of what they make."""
+    """Return the axes of which a size may be what a pool leaves: those that it is a part of.
+
+    Or so small a part of what layers with steps make of them that it takes a pool.
+    """
     quotients = only(size.atoms(), FloorDiv) if isinstance(size, Size) else []
-    return [symbol for one in quotients for symbol in dims.in_order(dims.symbols(one.num))]
+    found = only((dims.symbol_of(one.num) for one in quotients), dims.Sym)
+    for one in quotients:
+        if isinstance(one.den, int) and one.den > _TRUNK:
+            found += dims.in_order(dims.symbols(one.num))
+    return found
 
 
 def _is_an_axis(symbol: dims.Sym) -> bool:
