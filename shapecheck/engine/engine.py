@@ -261,35 +261,35 @@ class Engine(Generic[F]):
         self, known: ModuleRecord, kept: Mapping[str, RestsOn], noted: _Noted
     ) -> ModuleRecord | None:
         """Return what is known of a module that is as it was, if all its parts are `kept`."""
-        grounds, version = known.grounds, self.files.version(known.module)
-        if grounds is None or not grounds.parts or known.versions.get(known.module) != version:
+        parts = self._parts_of_now(known)
+        if not parts or len(kept) < len(parts):
             return None
-        if len(kept) < len(grounds.parts):
-            return None
-        parts = tuple(noted.part(one, kept[one.key]) for one in grounds.parts)
-        return ModuleRecord(
-            known.module,
-            self._versions(noted.modules(known.module)),
-            known.said,
-            noted.grounds(parts),
-            covered=known.covered,
-        )
+        return self._noted_again(known, noted, [noted.part(one, kept[one.key]) for one in parts])
 
     def _still_said(self, known: ModuleRecord, noted: _Noted) -> ModuleRecord | None:
         """Return what is known of a module that is as it was, if the analysis knows all of it."""
-        grounds, version = known.grounds, self.files.version(known.module)
-        if grounds is None or not grounds.parts or known.versions.get(known.module) != version:
+        parts = self._parts_of_now(known)
+        places = ((one.key, one.is_brief) for one in parts)
+        rests_on = parts and analysis.still_said(self.files, self._options, known.module, places)
+        if not rests_on:
             return None
-        parts = ((one.key, one.is_brief) for one in grounds.parts)
-        rests_on = analysis.still_said(self.files, self._options, known.module, parts)
-        if rests_on is None:
-            return None
-        noted.part(grounds.parts[0], rests_on)
+        noted.part(parts[0], rests_on)
+        return self._noted_again(known, noted, parts)
+
+    def _parts_of_now(self, known: ModuleRecord) -> Sequence[PartRecord]:
+        """Return the parts of a record of a module that has the same text still, else none."""
+        is_same = known.versions.get(known.module) == self.files.version(known.module)
+        return known.grounds.parts if is_same and known.grounds is not None else ()
+
+    def _noted_again(
+        self, known: ModuleRecord, noted: _Noted, parts: Sequence[PartRecord]
+    ) -> ModuleRecord:
+        """Return a record that says what another one does, with what it rests on by now."""
         return ModuleRecord(
             known.module,
             self._versions(noted.modules(known.module)),
             known.said,
-            noted.grounds(grounds.parts),
+            noted.grounds(tuple(parts)),
             covered=known.covered,
         )
 

@@ -57,7 +57,7 @@ class Comments:
         return codes is not None and (not codes or code in codes or covering in codes)
 
 
-@lru_cache(maxsize=1 << 10)
+@lru_cache(maxsize=256)  # it keeps the texts
 def ignores(text: str) -> Comments:
     """Find the comments that hide errors in a module."""
     found: dict[int, tuple[str, ...]] = {}

@@ -348,7 +348,7 @@ def digest_of(source: Source | None, key: str) -> str:
         return ""
 
 
-@functools.lru_cache(4096)
+@functools.lru_cache(256)  # it keeps the texts
 def _digest_of_text(source: Source) -> str:
     return digest("\n".join((source.path, source.text)))
 
