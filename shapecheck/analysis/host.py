@@ -278,30 +278,25 @@ class RestsOn:
     """What stood in each piece of source that was read, and which questions were asked about it.
 
     What is said is the same as long as the `own` pieces are, and the answers to those that are
-    `asked`: whatever has changed in what these read. It `is_close` as for `Asked`.
+    `asked`: whatever has changed in what these read. It `is_close` as for `Asked`. `digests` has
+    what stood in the pieces that were read for any of it, and may have more.
     """
 
-    digests: dict[Key, str]
+    digests: Mapping[Key, str]
     own: frozenset[Key]
     asked: tuple[Asked, ...]
     is_close: bool
 
-    @staticmethod
-    def of(
-        own: frozenset[Key],
-        asked: tuple[Asked, ...],
-        is_close: bool,
-        digests: Mapping[Key, str],
-    ) -> RestsOn:
-        """Return what rests on this, with those of the digests that count in it."""
-        read, waiting, seen = {*own}, [*asked], {*asked}
+    def read(self) -> set[Key]:
+        """Return all that was read, for the questions that were asked and for those they ask."""
+        read, waiting, seen = {*self.own}, [*self.asked], {*self.asked}
         while waiting:
             one = waiting.pop()
             read |= one.reads
             new = [inner for inner in one.asks if inner not in seen]
             seen.update(new)
             waiting += new
-        return RestsOn({key: digests[key] for key in read}, own, asked, is_close)
+        return read
 
 
 Recall: TypeAlias = Callable[[str], RestsOn | None]

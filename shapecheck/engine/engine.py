@@ -391,22 +391,26 @@ class _Asking:
         self._digests = {**dict(zip(grounds.readings, grounds.digests, strict=True)), **touched}
         self._known: dict[Asked, Asked | None] = {}
         self._differ: set[Asked] = set()
-        self._untouched: dict[Asked, bool] = {}
         self._by_text: dict[str, Asked] | None = None
+        # Those for which something touched was read, and those that may take other steps by now.
+        self._stale, self._unsure = set[Asked](), set[Asked]()
+        for one in grounds.asked:
+            is_stale = not one.reads.isdisjoint(touched.keys())
+            if is_stale or not self._stale.isdisjoint(one.asks):
+                self._stale.add(one)
+            if one in self._stale or one.has_varied or not self._unsure.isdisjoint(one.asks):
+                self._unsure.add(one)
 
     def kept(self) -> dict[str, RestsOn]:
         """Return what the parts rest on that have the same to say as before, by their keys."""
-        touched, found = self._touched.keys(), {}
+        readings, every, found = self._grounds.readings, self._grounds.asked, {}
         for part in self._grounds.parts:
-            rests_on = self._grounds.of(part)
-            if not touched.isdisjoint(rests_on.digests):
-                if not touched.isdisjoint(rests_on.own):
-                    continue
-                asked = self._all_now(rests_on.asked, rests_on.is_close)
-                if asked is None:
-                    continue
-                rests_on = RestsOn.of(rests_on.own, asked, rests_on.is_close, self._digests)
-            found[part.key] = rests_on
+            own = frozenset(readings[at] for at in part.own)
+            if not own.isdisjoint(self._touched.keys()):
+                continue
+            asked = self._all_now([every[at] for at in part.asked], part.is_close)
+            if asked is not None:
+                found[part.key] = RestsOn(self._digests, own, asked, part.is_close)
         return found
 
     def recall(self, question: str) -> RestsOn | None:
@@ -414,17 +418,9 @@ class _Asking:
         if self._by_text is None:
             self._by_text = {one.text: one for one in self._grounds.asked}
         asked = self._by_text.get(question)
-        if asked is None or not self._is_untouched(asked):
+        if asked is None or asked in self._unsure:
             return None
-        return RestsOn.of(frozenset(), (asked,), False, self._digests)
-
-    def _is_untouched(self, asked: Asked) -> bool:
-        """Whether all that was read for a question is as it was, and it takes what it took."""
-        found = self._untouched.get(asked)
-        if found is None:
-            found = asked.reads.isdisjoint(self._touched) and not asked.has_varied
-            found = self._untouched[asked] = found and all(map(self._is_untouched, asked.asks))
-        return found
+        return RestsOn(self._digests, frozenset(), (asked,), is_close=False)
 
     def _all_now(self, asked: Sequence[Asked], is_close: bool) -> tuple[Asked, ...] | None:
         """Return questions as they are asked by now; None where one has another answer.
@@ -440,6 +436,8 @@ class _Asking:
         return tuple(found)
 
     def _now(self, asked: Asked) -> Asked | None:
+        if asked not in self._stale:
+            return asked
         if asked not in self._known:
             self._known[asked] = self._find(asked)
         return self._known[asked]
@@ -466,7 +464,7 @@ class _Asking:
         return found
 
 
-_NOTHING_READ: Final = (numbers(()), numbers(()), numbers(()))
+_NOTHING_READ: Final = (numbers(()), numbers(()))
 
 
 class _Noted:
@@ -483,31 +481,30 @@ class _Noted:
 
     def part(self, record: PartRecord, rests_on: RestsOn) -> PartRecord:
         """Return the record of a part that rests on this."""
-        self._digests.update(rests_on.digests)
+        own = self._at(rests_on.own, rests_on)
         if self._is_whole:
-            for key in rests_on.digests:
-                self._places.setdefault(key, len(self._places))
             return record
         for one in rests_on.asked:
-            self._number(one)
-        return replace(
-            record,
-            rests_on=self._at(rests_on.digests),
-            own=self._at(rests_on.own),
-            asked=numbers(self._numbers[one] for one in rests_on.asked),
-            is_close=rests_on.is_close,
-        )
+            self._number(one, rests_on)
+        asked = numbers(self._numbers[one] for one in rests_on.asked)
+        return replace(record, own=own, asked=asked, is_close=rests_on.is_close)
 
-    def _number(self, asked: Asked) -> None:
+    def _number(self, asked: Asked, rests_on: RestsOn) -> None:
         """Give a question a number behind those that it asks itself."""
         if asked not in self._numbers:
+            self._at(asked.reads, rests_on)
             for inner in asked.asks:
-                self._number(inner)
+                self._number(inner, rests_on)
             self._numbers[asked] = len(self._numbers)
 
-    def _at(self, keys: Iterable[Key]) -> Numbers:
-        places = self._places
-        return numbers(places.setdefault(key, len(places)) for key in keys)
+    def _at(self, keys: Iterable[Key], rests_on: RestsOn) -> Numbers:
+        """Return the numbers of some pieces of source, which get one the first time."""
+        places, digests = self._places, rests_on.digests
+        for key in keys:
+            if key not in places:
+                places[key] = len(places)
+                self._digests[key] = digests[key]
+        return numbers(map(places.__getitem__, keys))
 
     def modules(self, module: str) -> list[str]:
         """Return the modules of which something was read, one of them this one."""

@@ -22,7 +22,6 @@ from shapecheck.analysis import (
     Findings,
     Key,
     Led,
-    RestsOn,
     Span,
 )
 from shapecheck.blame import Blame
@@ -46,7 +45,7 @@ Numbers: TypeAlias = "array[int]"
 
 
 def numbers(some: Iterable[int]) -> Numbers:
-    """Return numbers of readings; raises OverflowError for what can't be one."""
+    """Return numbers of readings; raises OverflowError or TypeError for what can't be one."""
     return array("I", some)
 
 
@@ -80,16 +79,15 @@ class PartRecord:
     """What is said of a part of a module, and what that rests on.
 
     `line` is its first line then, and `spelled` a digest of its lines as they are spelled: what is
-    said moves with them. It is "" where nothing is said. `rests_on` counts in the readings of the
-    module's record; see `numbers`. So does `own`, and `asked` in its questions; see
-    `analysis.RestsOn`, also for `is_close`. `covered` is what is known of its tensors, None where
-    that wasn't counted. `steps` and `is_brief` are as in `analysis.Checked`.
+    said moves with them. It is "" where nothing is said. `own` counts in the readings of the
+    module's record, and `asked` in its questions; see `numbers`, and `analysis.RestsOn`, also for
+    `is_close`. `covered` is what is known of its tensors, None where that wasn't counted. `steps`
+    and `is_brief` are as in `analysis.Checked`.
     """
 
     key: str
     line: int
     spelled: str
-    rests_on: Numbers
     own: Numbers
     asked: Numbers
     findings: Findings
@@ -124,16 +122,6 @@ class Grounds:
     digests: tuple[str, ...] = ()
     asked: tuple[Asked, ...] = ()
     parts: tuple[PartRecord, ...] = ()
-
-    def of(self, part: PartRecord) -> RestsOn:
-        """Return what a part rests on."""
-        readings, digests = self.readings, self.digests
-        return RestsOn(
-            {readings[at]: digests[at] for at in part.rests_on},
-            frozenset(readings[at] for at in part.own),
-            tuple(self.asked[at] for at in part.asked),
-            part.is_close,
-        )
 
 
 class ModuleRecord:
@@ -288,7 +276,6 @@ def _grounds_to_text(grounds: Grounds) -> str:
             one.key,
             one.line,
             one.spelled,
-            [*one.rests_on],
             [*one.own],
             [*one.asked],
             _findings(one.findings),
@@ -323,16 +310,15 @@ def _grounds_from_text(text: str) -> Grounds:
                 str(key),
                 _number(line),
                 str(spelled),
-                numbers(map(int, on)),
-                numbers(map(int, own)),
-                numbers(map(int, told)),
+                numbers(own),
+                numbers(told),
                 _read_findings(what),
                 _read_coverage(covered),
                 _number(steps),
                 bool(is_brief),
                 bool(is_close),
             )
-            for key, line, spelled, on, own, told, what, covered, steps, is_brief, is_close in parts
+            for key, line, spelled, own, told, what, covered, steps, is_brief, is_close in parts
         )
         asked: list[Asked] = []
         depths: list[int] = []
@@ -347,9 +333,9 @@ def _grounds_from_text(text: str) -> Grounds:
             is_close, has_varied = map(bool, flags)
             told = str(question), str(answer)
             asked.append(Asked(*told, steps, read, asks, is_close, has_varied))
-        if any(at >= len(keys) for part in found for at in (*part.rests_on, *part.own)):
+        if any(max(part.own, default=-1) >= len(keys) for part in found):
             raise ValueError("a part rests on what isn't there")
-        if any(at >= len(asked) for part in found for at in part.asked):
+        if any(max(part.asked, default=-1) >= len(asked) for part in found):
             raise ValueError("a part asks what isn't there")
         return Grounds(keys, readings.digests, tuple(asked), found)
 

@@ -174,7 +174,7 @@ class Checking:
 
     def __init__(self, module: Module, host: Host, *, counts: bool, keeps: bool) -> None:
         self._module, self._host, self._counts, self._keeps = module, host, counts, keeps
-        self._asked: dict[str, None] = {}
+        self._read: set[Key] = set()
         self._telling = _Telling(host)
         self.effort = Effort()
         self.parts = parts_of(module)
@@ -189,7 +189,7 @@ class Checking:
         else:
             findings, held = check(module, part, effort)
         rests_on = self._resting(held)
-        self._asked.update(dict.fromkeys(name for name, _ in rests_on.digests))
+        self._read |= rests_on.own
         return Checked(findings, rests_on, covered, effort.taken - before, is_brief)
 
     def _resting(self, held: Held) -> RestsOn:
@@ -214,24 +214,26 @@ class Checking:
 
     def end(self) -> None:
         """Forget what nobody asks for any more."""
-        self._module.program.trim(self._asked)
+        read = self._read.union(self._telling.digests)
+        self._module.program.trim(sorted({name for name, _ in read}))
 
 
 class _Telling:
     """Says for other processes what answers rest on; what was said of one is said the same again.
 
-    `host` is asked of which kind a module is.
+    `host` is asked of which kind a module is. `digests` has what stood in all that was read.
     """
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._digests: dict[Key, str] = {}
+        self.digests: dict[Key, str] = {}
         self._said: dict[Grounds, Asked] = {}
+        self._taken: set[Asked] = set()
 
     def resting(self, found: Below) -> RestsOn:
         """Return what something rests on."""
         own, asked = self._keys(found.read), tuple(map(self.asked, found.asked))
-        return RestsOn.of(own, asked, found.is_close, self._digests)
+        return RestsOn(self.digests, own, asked, found.is_close)
 
     def asked(self, one: Grounds) -> Asked:
         """Return a question of which others are told."""
@@ -242,24 +244,34 @@ class _Telling:
 
     def _new(self, one: Grounds) -> Asked:
         if one.found_before is not None:
-            self._digests.update(one.found_before.digests)
+            self._take(one.found_before)
             return one.found_before.asked[0]
         inner = one.below
         assert one.told is not None
         read, asks = self._keys(inner.read), tuple(map(self.asked, inner.asked))
         return Asked(*one.told, read, asks, inner.is_close)
 
+    def _take(self, found: RestsOn) -> None:
+        """Take what stood in all that was read for what was found before."""
+        waiting = [*found.asked]
+        while waiting:
+            one = waiting.pop()
+            if one not in self._taken:
+                self._taken.add(one)
+                self.digests.update((key, found.digests[key]) for key in one.reads)
+                waiting += one.asks
+
     def _keys(self, read: Iterable[Ground]) -> frozenset[Key]:
         found: set[Key] = set()
         for one in read:
             if isinstance(one, Reading) and one.key != PLACES:
                 key = one.module, one.key
-                if key not in self._digests:
-                    self._digests[key] = one.digest
+                if key not in self.digests:
+                    self.digests[key] = one.digest
             elif isinstance(one, str):
                 key = one, EXISTENCE
-                if key not in self._digests:
-                    self._digests[key] = digest_of(self._host.source(one), EXISTENCE)
+                if key not in self.digests:
+                    self.digests[key] = digest_of(self._host.source(one), EXISTENCE)
             else:
                 continue
             found.add(key)

@@ -696,7 +696,7 @@ class Memory:
         It is as if it had been answered here.
         """
         (asked,) = found_before.asked
-        rests_on = Grounds({name for name, _ in found_before.digests}, self._edits)
+        rests_on = Grounds({name for name, _ in found_before.read()}, self._edits)
         rests_on.told = Told(asked.text, asked.answer, asked.steps)
         rests_on.found_before = found_before
         self._answers[question] = _Answer(found, rests_on, is_limited=is_limited)

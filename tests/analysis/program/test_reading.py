@@ -88,7 +88,8 @@ class World:
         checking = analysis.begin(self.of(user), self, Options())
         found: dict[tuple[str, str], str] = {}
         for part in checking.parts:
-            found |= checking.check(part).rests_on.digests
+            rests_on = checking.check(part).rests_on
+            found |= {key: rests_on.digests[key] for key in rests_on.read()}
         return {key: what for (module, key), what in found.items() if module == "pack.library"}
 
 
