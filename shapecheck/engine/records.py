@@ -264,7 +264,7 @@ def _grounds_to_text(grounds: Grounds) -> str:
             one.text,
             one.answer,
             one.steps,
-            sorted(places[key] for key in one.reads),
+            sorted(map(places.__getitem__, one.reads)),
             [numbered[inner] for inner in one.asks],
             one.is_close,
             one.has_varied,
@@ -323,7 +323,7 @@ def _grounds_from_text(text: str) -> Grounds:
         asked: list[Asked] = []
         depths: list[int] = []
         for question, answer, took, reads, inner, *flags in questions:
-            read = frozenset(keys[_number(at)] for at in reads)
+            read = frozenset(map(keys.__getitem__, numbers(reads)))
             # Each is behind those that it asks itself, which there are then.
             asks = tuple(asked[_number(at)] for at in inner)
             depths.append(1 + max((depths[at] for at in inner), default=0))
