@@ -104,7 +104,8 @@ LAYERS = {
 # before its own, and none beside it. `__init__.py`, the front, imports any; no room imports it.
 ROOMS = {
     "analysis": (
-        "host relevance",
+        "pace relevance",
+        "host",
         "findings",
         "program",
         "values",

@@ -28,8 +28,8 @@ from shapecheck.analysis.host import (
     Source,
     Span,
     Unread,
-    takes_about_as_long,
 )
+from shapecheck.analysis.pace import UNBOUND, Pace
 from shapecheck.analysis.relevance import TENSORS, TEXT, is_installed, mentions_tensors
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ __all__ = [
     "NO_TENSORS",
     "TENSORS",
     "TEXT",
+    "UNBOUND",
     "Asked",
     "Body",
     "Cause",
@@ -52,6 +53,7 @@ __all__ = [
     "Look",
     "OpCalled",
     "Options",
+    "Pace",
     "Recall",
     "RestsOn",
     "Seen",
@@ -72,7 +74,6 @@ __all__ = [
     "merged",
     "renew",
     "still_said",
-    "takes_about_as_long",
     "unread",
 ]
 

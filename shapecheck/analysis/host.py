@@ -8,10 +8,11 @@ are another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
+from shapecheck.analysis.pace import UNBOUND, Pace
 from shapecheck.blame import Blame
 
 
@@ -247,30 +248,19 @@ Key: TypeAlias = tuple[str, str]
 class Asked:
     """A question that was asked of a program, which `analysis.ask_again` asks again.
 
-    `answer` is what was found, as it is written down or a digest of that, `steps` what it took and
-    needed, if that counts for who asks. `reads` is what was read for it and for no question among
-    those that it `asks` in turn. It `is_close` if another answer might have been found if these had
-    taken a few times more steps, and `has_varied` if it has taken others than these since.
+    `answer` is what was found, as it is written down or a digest of that, `pace` what it took, if
+    that counts for who asks. `reads` is what was read for it and for no question among those that
+    it `asks` in turn. It has `room` for as many steps more or fewer in these as can't have another
+    answer be found; by now who asks it is charged so many `more` or fewer than its pace says.
     """
 
     text: str
     answer: str
-    steps: tuple[int, ...]
+    pace: Pace | None
     reads: frozenset[Key]
     asks: tuple[Asked, ...]
-    is_close: bool
-    has_varied: bool = False
-
-
-_TOLERATED: Final = 2
-"""So many times the steps may an answer take that it took: half of what would have been close."""
-
-
-def takes_about_as_long(before: Sequence[int], now: Sequence[int]) -> bool:
-    """Whether the steps of an answer that is found again are of no account, unless it is close."""
-    return len(before) == len(now) and all(
-        b <= _TOLERATED * a for a, b in zip(before, now, strict=True)
-    )
+    room: int = UNBOUND
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,14 +268,14 @@ class RestsOn:
     """What stood in each piece of source that was read, and which questions were asked about it.
 
     What is said is the same as long as the `own` pieces are, and the answers to those that are
-    `asked`: whatever has changed in what these read. It `is_close` as for `Asked`. `digests` has
-    what stood in the pieces that were read for any of it, and may have more.
+    `asked`: whatever has changed in what these read. `room` is as for `Asked`. `digests` has what
+    stood in the pieces that were read for any of it, and may have more.
     """
 
     digests: Mapping[Key, str]
     own: frozenset[Key]
     asked: tuple[Asked, ...]
-    is_close: bool
+    room: int
 
     def read(self) -> set[Key]:
         """Return all that was read, for the questions that were asked and for those they ask."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 from shapecheck import analysis
 from shapecheck.analysis import (
     NO_TENSORS,
+    UNBOUND,
     Asked,
     Coverage,
     Diagnostic,
@@ -20,7 +21,6 @@ from shapecheck.analysis import (
     Recall,
     RestsOn,
     Source,
-    takes_about_as_long,
 )
 from shapecheck.engine.records import (
     Grounds,
@@ -377,8 +377,8 @@ class _Asking:
     """Finds out which questions of a record have the answers that they had.
 
     They have where nothing that has been `touched` was read for them, and are asked `again` if they
-    or those that they ask haven't: what is answered the same ends it. It may take a few steps more
-    or fewer, except where that was close: then it counts. `touched` says what stands there now.
+    or those that they ask haven't: what is answered the same ends it. It may take some steps more
+    or fewer, if who asks has room for them. `touched` says what stands there now.
     """
 
     def __init__(
@@ -390,7 +390,6 @@ class _Asking:
         self._grounds, self._touched, self._again = grounds, touched, again
         self._digests = {**dict(zip(grounds.readings, grounds.digests, strict=True)), **touched}
         self._known: dict[Asked, Asked | None] = {}
-        self._differ: set[Asked] = set()
         self._by_text: dict[str, Asked] | None = None
         # Those for which something touched was read, and those that may take other steps by now.
         self._stale, self._unsure = set[Asked](), set[Asked]()
@@ -398,7 +397,7 @@ class _Asking:
             is_stale = not one.reads.isdisjoint(touched.keys())
             if is_stale or not self._stale.isdisjoint(one.asks):
                 self._stale.add(one)
-            if one in self._stale or one.has_varied or not self._unsure.isdisjoint(one.asks):
+            if one in self._stale or one.more or not self._unsure.isdisjoint(one.asks):
                 self._unsure.add(one)
 
     def kept(self) -> dict[str, RestsOn]:
@@ -408,9 +407,9 @@ class _Asking:
             own = frozenset(readings[at] for at in part.own)
             if not own.isdisjoint(self._touched.keys()):
                 continue
-            asked = self._all_now([every[at] for at in part.asked], part.is_close)
+            asked = self._all_now([every[at] for at in part.asked], part.room)
             if asked is not None:
-                found[part.key] = RestsOn(self._digests, own, asked, part.is_close)
+                found[part.key] = RestsOn(self._digests, own, asked, part.room)
         return found
 
     def recall(self, question: str) -> RestsOn | None:
@@ -420,17 +419,20 @@ class _Asking:
         asked = self._by_text.get(question)
         if asked is None or asked in self._unsure:
             return None
-        return RestsOn(self._digests, frozenset(), (asked,), is_close=False)
+        return RestsOn(self._digests, frozenset(), (asked,), UNBOUND)
 
-    def _all_now(self, asked: Sequence[Asked], is_close: bool) -> tuple[Asked, ...] | None:
+    def _all_now(self, asked: Sequence[Asked], room: int) -> tuple[Asked, ...] | None:
         """Return questions as they are asked by now; None where one has another answer.
 
-        Or, where it `is_close`, where one takes another number of steps.
+        Or where there isn't `room` for the steps more or fewer that they take.
         """
-        found = []
+        found, more = [], 0
         for one in asked:
             now = self._now(one)
-            if now is None or (is_close and now in self._differ):
+            if now is None:
+                return None
+            more += now.more
+            if more > room:
                 return None
             found.append(now)
         return tuple(found)
@@ -443,23 +445,28 @@ class _Asking:
         return self._known[asked]
 
     def _find(self, asked: Asked) -> Asked | None:
-        inner = self._all_now(asked.asks, asked.is_close)
+        inner = self._all_now(asked.asks, asked.room)
         if inner is not None and asked.reads.isdisjoint(self._touched):
-            now = asked if inner == asked.asks else replace(asked, asks=inner)
-            if asked.steps and not self._differ.isdisjoint(inner):
-                self._differ.add(now)
-            return now
+            # What has no room for any has been asked again, and may take others by itself.
+            more = asked.more if asked.room == 0 else 0
+            if asked.pace is not None and not more:
+                more = asked.pace.later(sum(one.more for one in inner))
+            is_same = inner == asked.asks and more == asked.more
+            return asked if is_same else replace(asked, asks=inner, more=more)
         rests_on = self._again(asked.text, self.recall)
         if rests_on is None:
             return None
         (found,) = rests_on.asked
-        if found.answer != asked.answer or not takes_about_as_long(asked.steps, found.steps):
+        if found.answer != asked.answer:
             return None
-        if found.steps != asked.steps:
-            # What it took when all was asked goes on to count: a few more each time would become
-            # many. So from now on it is asked again when any that it asks takes other steps.
-            found = replace(found, steps=asked.steps, is_close=True, has_varied=True)
-            self._differ.add(found)
+        if asked.pace is not None and found.pace is not None:
+            if not asked.pace.is_near(found.pace):
+                return None
+            more = asked.pace.more(found.pace)
+            if more:
+                # What it took when all was asked goes on to count: a few more each time would
+                # become many. So it is asked again when any that it asks takes others than now.
+                found = replace(found, pace=asked.pace, room=0, more=more)
         self._digests |= rests_on.digests
         return found
 
@@ -487,7 +494,7 @@ class _Noted:
         for one in rests_on.asked:
             self._number(one, rests_on)
         asked = numbers(self._numbers[one] for one in rests_on.asked)
-        return replace(record, own=own, asked=asked, is_close=rests_on.is_close)
+        return replace(record, own=own, asked=asked, room=rests_on.room)
 
     def _number(self, asked: Asked, rests_on: RestsOn) -> None:
         """Give a question a number behind those that it asks itself."""

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from shapecheck.analysis import (
     CAUSES,
+    UNBOUND,
     Asked,
     Cause,
     Coverage,
@@ -22,6 +23,7 @@ from shapecheck.analysis import (
     Findings,
     Key,
     Led,
+    Pace,
     Span,
 )
 from shapecheck.blame import Blame
@@ -29,7 +31,7 @@ from shapecheck.blame import Blame
 _T = TypeVar("_T")
 
 _MOST: Final = 1_000_000
-"""No line and no column is beyond this one."""
+"""No line, no column and no number of steps is beyond this one."""
 
 _DEEPEST: Final = 256
 """So many questions may stand within each other: calls are looked into less far than that."""
@@ -81,7 +83,7 @@ class PartRecord:
     `line` is its first line then, and `spelled` a digest of its lines as they are spelled: what is
     said moves with them. It is "" where nothing is said. `own` counts in the readings of the
     module's record, and `asked` in its questions; see `numbers`, and `analysis.RestsOn`, also for
-    `is_close`. `covered` is what is known of its tensors, None where that wasn't counted. `steps`
+    `room`. `covered` is what is known of its tensors, None where that wasn't counted. `steps`
     and `is_brief` are as in `analysis.Checked`.
     """
 
@@ -94,7 +96,7 @@ class PartRecord:
     covered: Coverage | None = None
     steps: int = 0
     is_brief: bool = False
-    is_close: bool = False
+    room: int = UNBOUND
 
     def moved(self, line: int) -> PartRecord:
         """Return it as it is where the part begins on another line."""
@@ -263,11 +265,11 @@ def _grounds_to_text(grounds: Grounds) -> str:
         [
             one.text,
             one.answer,
-            one.steps,
+            one.pace,
             sorted(map(places.__getitem__, one.reads)),
             [numbered[inner] for inner in one.asks],
-            one.is_close,
-            one.has_varied,
+            _bounded(one.room),
+            _bounded(one.more),
         ]
         for one in grounds.asked
     ]
@@ -282,7 +284,7 @@ def _grounds_to_text(grounds: Grounds) -> str:
             _coverage(one.covered),
             one.steps,
             one.is_brief,
-            one.is_close,
+            _bounded(one.room),
         ]
         for one in grounds.parts
     ]
@@ -316,23 +318,21 @@ def _grounds_from_text(text: str) -> Grounds:
                 _read_coverage(covered),
                 _number(steps),
                 bool(is_brief),
-                bool(is_close),
+                _read_bounded(room),
             )
-            for key, line, spelled, own, told, what, covered, steps, is_brief, is_close in parts
+            for key, line, spelled, own, told, what, covered, steps, is_brief, room in parts
         )
         asked: list[Asked] = []
         depths: list[int] = []
-        for question, answer, took, reads, inner, *flags in questions:
+        for question, answer, pace, reads, inner, room, more in questions:
             read = frozenset(map(keys.__getitem__, numbers(reads)))
             # Each is behind those that it asks itself, which there are then.
             asks = tuple(asked[_number(at)] for at in inner)
             depths.append(1 + max((depths[at] for at in inner), default=0))
             if depths[-1] > _DEEPEST:
                 raise ValueError("more questions in each other than anybody asks")
-            steps = tuple(map(_number, took))
-            is_close, has_varied = map(bool, flags)
-            told = str(question), str(answer)
-            asked.append(Asked(*told, steps, read, asks, is_close, has_varied))
+            told = str(question), str(answer), _read_pace(pace)
+            asked.append(Asked(*told, read, asks, _read_bounded(room), _read_bounded(more)))
         if any(max(part.own, default=-1) >= len(keys) for part in found):
             raise ValueError("a part rests on what isn't there")
         if any(max(part.asked, default=-1) >= len(asked) for part in found):
@@ -382,6 +382,18 @@ def _number(value: Any) -> int:
     if not isinstance(value, int) or not 0 <= value <= _MOST:
         raise ValueError("no line and no column")
     return value
+
+
+def _bounded(steps: int) -> int | None:
+    return None if steps >= UNBOUND else min(steps, _MOST)
+
+
+def _read_bounded(steps: Any) -> int:
+    return UNBOUND if steps is None else _number(steps)
+
+
+def _read_pace(said: Any) -> Pace | None:
+    return None if said is None else Pace(*map(_number, said))
 
 
 def _findings(found: Findings) -> list[Any] | None:

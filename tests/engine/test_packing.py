@@ -50,7 +50,7 @@ def _texts(content: bytes) -> list[str]:
 WHOLE = json.dumps({"layers": "text"})
 SAID = '[[1, 0, 1, 4, "wrong", "error", "shape", null]]'
 COVERED = '[2, 1, 0, [["data", "x.nonzero()", 1]], ["function", "f"]]'
-PART = '["f", 1, "", [0], [], null, [2, 1, 0, [], ["open", "x"]], 7, false, true]'
+PART = '["f", 1, "", [0], [], null, [2, 1, 0, [], ["open", "x"]], 7, false, 30]'
 PARTS = f'[["layers", "body f", "x"]]\n[[], [{PART}]]'
 DEEP = "[" * 100_000 + "]" * 100_000
 

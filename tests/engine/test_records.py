@@ -10,7 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shapecheck.analysis import CAUSES, Asked, Cause, Coverage, Diagnostic, Findings, Led, Span
+from shapecheck.analysis import (
+    CAUSES,
+    UNBOUND,
+    Asked,
+    Cause,
+    Coverage,
+    Diagnostic,
+    Findings,
+    Led,
+    Pace,
+    Span,
+)
 from shapecheck.blame import Blame
 from shapecheck.engine import ModuleRecord, digest
 from shapecheck.engine.packing import packed, unpacked
@@ -55,11 +66,12 @@ parts = st.builds(
     st.none() | coverages,
     lines,
     st.booleans(),
-    st.booleans(),
+    lines | st.just(UNBOUND),
 )
 READ = frozenset((("one", "body f"),))
-LAST = Asked("call g", "5", (7, 8), frozenset((("two", "head g"),)), (), True)
-FIRST = Asked("call f", "6", (), READ, (LAST,), False, has_varied=True)
+PACE = Pace(8, 16, 7, 9)
+LAST = Asked("call g", "5", PACE, frozenset((("two", "head g"),)), (), room=30)
+FIRST = Asked("call f", "6", None, READ, (LAST,), more=8)
 records = st.builds(
     ModuleRecord,
     st.just("one"),
@@ -120,7 +132,7 @@ PART = PartRecord(
     Coverage(2, 1, 0, {Cause("data", "x"): 1}, Cause("function", "g")),
     12,
     True,
-    False,
+    30,
 )
 RECORD = ModuleRecord(
     "one",
@@ -139,10 +151,10 @@ def test_how_it_is_written() -> None:
     """The same for all versions that share a place."""
     counted = [2, 1, 0, [["data", "x", 1]], ["function", "g"]]
     found = [[SAID], [[[7, 0, 7, 9], [6, 8], "k", SAID[1:]]]]
-    part = ["f", 3, "spelled", [0], [1], found, counted, 12, True, False]
+    part = ["f", 3, "spelled", [0], [1], found, counted, 12, True, 30]
     asked = [
-        ["call g", "5", [7, 8], [1], [], True, False],
-        ["call f", "6", [], [0], [0], False, True],
+        ["call g", "5", [8, 16, 7, 9], [1], [], 30, 0],
+        ["call f", "6", None, [0], [0], None, 8],
     ]
     readings = [["one", "body f", "d"], ["two", "head g", "e"]]
     assert [*map(json.loads, RECORD.text.split("\n"))] == [readings, [asked, [part]]]
@@ -195,7 +207,7 @@ def test_what_is_seen_with_other_versions() -> None:
         assert (seen.text, seen.covered) == (RECORD.text, RECORD.covered)
 
 
-PLAIN = ["f", 3, "", [], [], None, None, 0, False, False]
+PLAIN = ["f", 3, "", [], [], None, None, 0, False, None]
 READING = ["one", "k", "d"]
 
 
@@ -206,29 +218,29 @@ def part(at: int, value: Any) -> list[Any]:
 
 def nest(count: int) -> list[Any]:
     """Return questions of which each asks the one before."""
-    return [["q", "a", [], [], [at - 1] if at else [], False, False] for at in range(count)]
+    return [["q", "a", None, [], [at - 1] if at else [], None, 0] for at in range(count)]
 
 
 SHORT: list[tuple[str, Any, bool]] = [
     ("nothing rests", [[], [], [PLAIN]], True),
     ("as many readings", [[READING], [], [part(3, [0])]], True),
     ("one more than readings", [[READING], [], [part(3, [1])]], False),
-    ("a question", [[READING], [["q", "a", [], [0], [], False, False]], [part(4, [0])]], True),
+    ("a question", [[READING], [["q", "a", None, [0], [], None, 0]], [part(4, [0])]], True),
     (
         "one more than questions",
-        [[], [["q", "a", [], [], [], False, False]], [part(4, [1])]],
+        [[], [["q", "a", None, [], [], None, 0]], [part(4, [1])]],
         False,
     ),
-    ("a question about no reading", [[], [["q", "a", [], [0], [], False, False]], [PLAIN]], False),
-    ("a question in itself", [[], [["q", "a", [], [], [0], False, False]], [PLAIN]], False),
+    ("a question about no reading", [[], [["q", "a", None, [0], [], None, 0]], [PLAIN]], False),
+    ("a question in itself", [[], [["q", "a", None, [], [0], None, 0]], [PLAIN]], False),
     (
         "a reading that is before all",
-        [[READING], [["q", "a", [], [-1], [], False, False]], []],
+        [[READING], [["q", "a", None, [-1], [], None, 0]], []],
         False,
     ),
     ("as many in each other as may be", [[], nest(256), []], True),
     ("one more in each other", [[], nest(257), []], False),
-    ("steps that are none", [[], [["q", "a", [-1], [], [], False, False]], []], False),
+    ("steps that are none", [[], [["q", "a", [-1, 1, 1, 1], [], [], None, 0]], []], False),
     ("an empty group", [[], [], [part(5, [[[]], []])]], False),
     ("a group that is led to", [[], [], [part(5, [[], [[None, None, "k", []]]])]], False),
 ]

@@ -36,8 +36,8 @@ from shapecheck.analysis.host import (
     RestsOn,
     Source,
     Span,
-    takes_about_as_long,
 )
+from shapecheck.analysis.pace import UNBOUND, Pace
 from shapecheck.analysis.relevance import TENSORS, TEXT, is_installed, mentions_tensors
 
 __all__ = [
@@ -45,17 +45,18 @@ __all__ = [
     "NO_TENSORS",
     "TENSORS",
     "TEXT",
+    "UNBOUND",
     "Asked",
     "Cause",
     "Key",
     "Led",
     "Look",
+    "Pace",
     "Recall",
     "covered",
     "is_installed",
     "mentions_tensors",
     "merged",
-    "takes_about_as_long",
 ]
 
 _REPORT = re.compile(
@@ -118,7 +119,7 @@ class begin:
         rests_on = {(name, ""): digest_of(one, "") for name, one in asked.items()}
         said = analyze_module(self.source, self.host, self.options)
         found = Findings(tuple((one,) for one in said))
-        return Checked(found, RestsOn(rests_on, frozenset(rests_on), (), is_close=False))
+        return Checked(found, RestsOn(rests_on, frozenset(rests_on), (), UNBOUND))
 
     def spelled(self, lines: tuple[int, int]) -> str:
         return "as ever"

@@ -44,6 +44,7 @@ from shapecheck.analysis.host import (
 from shapecheck.analysis.interpreter import calls, decorators, expressions, statements
 from shapecheck.analysis.interpreter.budget import BudgetExceeded, Effort
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.pace import UNBOUND
 from shapecheck.analysis.program import asking
 from shapecheck.analysis.program.answers import (
     Below,
@@ -196,10 +197,10 @@ class Checking:
         """Return what something rests on: where nobody else is told, in which modules that is."""
         memory = self._module.program.memory
         if memory.tells:
-            return self._telling.resting(below(held, memory.is_close or self.effort.is_close))
+            return self._telling.resting(below(held, 0 if self.effort.is_close else memory.room))
         if memory.stays and not self._keeps:
             return _within(self._host, memory.modules_of(only_of(held, Grounds)))
-        return self._telling.resting(Below(frozenset(grounds(held)), (), is_close=True))
+        return self._telling.resting(Below(frozenset(grounds(held)), (), room=0))
 
     @without_collecting
     def look(self, part: Part) -> Look:
@@ -233,7 +234,7 @@ class _Telling:
     def resting(self, found: Below) -> RestsOn:
         """Return what something rests on."""
         own, asked = self._keys(found.read), tuple(map(self.asked, found.asked))
-        return RestsOn(self.digests, own, asked, found.is_close)
+        return RestsOn(self.digests, own, asked, found.room)
 
     def asked(self, one: Grounds) -> Asked:
         """Return a question of which others are told."""
@@ -249,7 +250,7 @@ class _Telling:
         inner = one.below
         assert one.told is not None
         read, asks = self._keys(inner.read), tuple(map(self.asked, inner.asked))
-        return Asked(*one.told, read, asks, inner.is_close)
+        return Asked(*one.told, read, asks, inner.room)
 
     def _take(self, found: RestsOn) -> None:
         """Take what stood in all that was read for what was found before."""
@@ -283,7 +284,7 @@ def _within(host: Host, modules: Iterable[str]) -> RestsOn:
     sources = {name: host.source(name) for name in modules}
     keys = [(name, EXISTENCE if one is None else TEXT) for name, one in sources.items()]
     digests = {key: digest_of(sources[key[0]], key[1]) for key in keys}
-    return RestsOn(digests, frozenset(keys), (), is_close=True)
+    return RestsOn(digests, frozenset(keys), (), room=0)
 
 
 @without_collecting
@@ -311,7 +312,7 @@ def ask_again(
     found = asking.ask_again(program, question)
     if found is None:
         return None
-    return _Telling(host).resting(Below(frozenset(), (found,), is_close=False))
+    return _Telling(host).resting(Below(frozenset(), (found,), UNBOUND))
 
 
 @dataclass(frozen=True, slots=True)

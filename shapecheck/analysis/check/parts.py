@@ -114,7 +114,8 @@ def check(
     if not memory.stays:
         return found, memory.asked
     rests_on = memory.grounds()
-    rests_on.is_close |= effort.is_close
+    if effort.is_close:
+        rests_on.room = 0
     text = spelled(module, part.lines) if found else ""
     program.checked[place] = Known(found, rests_on, effort.taken - before, first, text)
     return found, (rests_on,)
@@ -377,7 +378,9 @@ def _check(
         if module.reporter.count == before and around is None:
             groups.check(function, start)
         if _MOST_TWICE < CLOSE * budget.taken < CLOSE * CLOSE * _MOST_TWICE:
-            module.program.memory.close()
+            module.program.memory.close(
+                max(_MOST_TWICE - budget.taken, budget.taken - _MOST_TWICE - 1)
+            )
         if around is not None or budget.is_brief or budget.taken > _MOST_TWICE:
             return
 

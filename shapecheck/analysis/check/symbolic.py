@@ -105,7 +105,7 @@ class _Telling:
         try:
             ref = writer.value(found.ref)
             parts = ref, writer.heap(state.heap), writer.facts(state.facts), found.has_anonymous
-            return Told(self._question, digest(json.dumps(parts)), ())
+            return Told(self._question, digest(json.dumps(parts)), None)
         except (Unwritable, ValueError, RecursionError):
             return None
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
+from shapecheck.analysis.pace import LEVELS
+
 MAX_STEPS: Final = 20_000
 STEPS_A_LINE: Final = 20
 SPARE_STEPS: Final = 1_000
@@ -45,26 +47,24 @@ class BudgetExceeded(Exception):
     """A function took more steps than it may."""
 
 
-_LEVELS: Final = (0, 1, *(level << exponent for exponent in range(40) for level in (2, 3)))
-"""The numbers of steps that calls may take: few, so that calls with about as many are alike."""
-
-_BOUNDS: Final = tuple((low + high + 1) // 2 for low, high in pairwise(_LEVELS))
+_BOUNDS: Final = tuple((low + high + 1) // 2 for low, high in pairwise(LEVELS))
 """From each on, steps count as the next level."""
-
-
-def level_above(steps: int) -> int:
-    """Return the least level at which so many steps may be taken."""
-    return _LEVELS[bisect_left(_LEVELS, steps)]
 
 
 def level_near(steps: int) -> int:
     """Return the level that so many steps count as."""
-    return _LEVELS[bisect_right(_BOUNDS, steps)]
+    return LEVELS[bisect_right(_BOUNDS, steps)]
+
+
+def _bounds(steps: int) -> tuple[int, int]:
+    """Return the least number of steps that counts as the same level, and that as the next."""
+    at = bisect_right(_BOUNDS, steps)
+    return (_BOUNDS[at - 1] if at else 0), _BOUNDS[at]
 
 
 def _least_for(level: int) -> int:
     """Return the least number of steps that counts as a level, or as a higher one."""
-    at = bisect_left(_LEVELS, level)
+    at = bisect_left(LEVELS, level)
     return _BOUNDS[at - 1] if at else 0
 
 
@@ -96,10 +96,31 @@ class Budget:
 
     def charge(self, steps: int, needs: int) -> None:
         """Take off the steps of a call."""
-        part, whole = self.depth.part
-        least = -(-whole * _least_for(needs) // part) + 1
-        self.needs = max(self.needs, self.taken + least)
+        self.needs = max(self.needs, self.taken + self._least(needs))
         self.left -= steps
+
+    def _least(self, needs: int) -> int:
+        """Return how many steps there must be left for a call that needs so many."""
+        part, whole = self.depth.part
+        return -(-whole * _least_for(needs) // part) + 1
+
+    def room_for(self, needs: int, *, is_limited: bool) -> int:
+        """Return for how many steps more a call that needs so many can still be made.
+
+        If it `is_limited` by what it may take, of how many more or fewer it would be told as much.
+        """
+        room = self.left - self._least(needs)
+        if is_limited:
+            part, whole = self.depth.part
+            least, most = _bounds(self.left * part // whole)
+            lowest, next_ = -(-whole * least // part), -(-whole * most // part)
+            room = min(room, self.left - lowest, next_ - self.left - 1)
+        return max(room, 0)
+
+    @property
+    def room(self) -> int:
+        """For how many steps more it would do, 0 where it hasn't done for a call."""
+        return 0 if self.failed else max(self._begun - max(self.taken, self.needs), 0)
 
     @property
     def taken(self) -> int:

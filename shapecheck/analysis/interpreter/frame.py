@@ -303,7 +303,7 @@ class Frame:
             return
         finally:
             if self.budget.is_close:
-                self.program.memory.close()
+                self.program.memory.close(self.budget.room)
         self.quiet = quiet
         if self.at is not None and told():
             self.note(self.at, f"{reason}: it is checked up to here, and not further{help_}")

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from shapecheck.analysis.annotations.construction import changed_by_methods
 from shapecheck.analysis.annotations.declarations import declaration
-from shapecheck.analysis.host import Asked, RestsOn, takes_about_as_long
+from shapecheck.analysis.host import Asked, RestsOn
 from shapecheck.analysis.interpreter import autocast
 from shapecheck.analysis.interpreter.body import promise
 from shapecheck.analysis.interpreter.budget import (
@@ -22,12 +22,12 @@ from shapecheck.analysis.interpreter.budget import (
     Budget,
     BudgetExceeded,
     Depth,
-    level_above,
 )
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.generators import is_generator, outcome
 from shapecheck.analysis.interpreter.result_names import Unforeseen
 from shapecheck.analysis.interpreter.summaries import NOTHING_NEW, Key, Lesson, View, view
+from shapecheck.analysis.pace import Pace
 from shapecheck.analysis.program.answers import MISSING, Found, Likeness, Memory, Told
 from shapecheck.analysis.program.asking import about, asks, asks_about, written
 from shapecheck.analysis.program.faults import Fault, Step, given
@@ -97,6 +97,7 @@ def look_into(
         memory.close()
         return _given_up(frame, function, values)
     outcome: CallSummary | None
+    limits = memory.limits_apart()
     if seen is None:
         inner = Budget(allowed, charged=budget.charged, depth=depth).followed(apart)
         outcome = _run(frame, call, inner)
@@ -105,6 +106,7 @@ def look_into(
     elif known is _GIVEN_UP:
         outcome = None
     elif memory.is_open(question):
+        memory.limits_of(limits)
         outer.facts.asks_condition()
         return _given_up(frame, function, values)
     else:
@@ -112,19 +114,22 @@ def look_into(
         outcome = _answered(frame, call, seen, question, allowed)
     if outcome is None or outcome.asks_condition:
         outer.facts.asks_condition()
-    if outcome is None or CLOSE * outcome.needs > allowed:
-        memory.close()
+    is_limited = memory.limits_of(limits)
     if outcome is None:
+        memory.close()
         budget.left -= allowed // LIBRARY_DISCOUNT if is_library else allowed
         budget.failed[function.node] = max(allowed, budget.failed.get(function.node, 0))
         frame.reads_command_line = True  # it may, as far as is known
         memory.limited()
         return _given_up(frame, function, values)
+    pace = outcome.pace
+    if not is_library and (is_limited or CLOSE * pace.needs > allowed):
+        memory.close(budget.room_for(pace.needs, is_limited=is_limited))
     if not is_charged:
         if is_library:
-            budget.left -= outcome.steps // LIBRARY_DISCOUNT
+            budget.left -= pace.steps // LIBRARY_DISCOUNT
         else:
-            budget.charge(outcome.steps, outcome.needs)
+            budget.charge(pace.steps, pace.needs)
         if outcome.lasts:
             budget.charged[question] = limited
     frame.reads_command_line |= outcome.reads_command_line
@@ -195,7 +200,7 @@ class _Telling:
     def told(self, found: object, is_limited: bool) -> Told | None:
         """Return what they are told: nothing of what goes wrong, which has a place."""
         if found is _GIVEN_UP:
-            return Told(self._question, _TOO_LONG, ())
+            return Told(self._question, _TOO_LONG, None)
         if not isinstance(found, CallSummary) or found.faults or found.suspected:
             return None
         write, taught = self._writer.value, found.taught
@@ -205,7 +210,7 @@ class _Telling:
             answer = written(about, *parts, self._writer.changes(self._heap, found.changes))
         except (Unwritable, ValueError, RecursionError):
             return None
-        return Told(self._question, answer, (found.steps, found.needs))
+        return Told(self._question, answer, found.pace)
 
     def recalled(self, program: Program, seen: View) -> _Recalled | None:
         """Return what they have found, where all that it rests on is as it was."""
@@ -227,7 +232,8 @@ class _Telling:
         about, *parts, changes = json.loads(asked.answer)
         names, reads_command_line, asks_condition, is_limited = about
         value, (atoms, runs), doubted = [reader.value(one) for one in parts]
-        steps, needs = asked.steps
+        if asked.pace is None:
+            raise ValueError("it took no time")
         found = CallSummary(
             value,
             reader.changes(changes),
@@ -235,8 +241,7 @@ class _Telling:
             seen,
             Lesson(atoms, runs, doubted),
             None,
-            steps,
-            needs,
+            asked.pace,
             lasts=True,
             names=tuple(map(str, names)),
             reads_command_line=bool(reads_command_line),
@@ -395,13 +400,13 @@ def _known(
     that it may take. What goes by no condition is the same under each.
     """
     known = memory.find(question)
-    if isinstance(known, CallSummary) and known.needs <= allowed:
+    if isinstance(known, CallSummary) and known.pace.needs <= allowed:
         return known
     if known is MISSING:
         other = question._replace(under_condition=not question.under_condition)
         elsewhere = memory.find(other)
         if isinstance(elsewhere, CallSummary) and not elsewhere.asks_condition:
-            if elsewhere.needs <= allowed:
+            if elsewhere.pace.needs <= allowed:
                 return elsewhere
     before = budget.charged.get(question)
     if before is not None:
@@ -415,12 +420,12 @@ class CallSummary:
     """What a call gives: its result, what it changes on the heap, and what goes wrong in it.
 
     `seen` is what the call saw. `taught` is what is known afterwards, `facts` all of it where
-    something was forgotten, or what the call saw can't be told. `steps` is what it took, `needs`
-    the least number of steps with which all in it can be run to its end. It `lasts` if it is what
-    any call gives that sees the same, but for the unknowns, and the ones among several, that come
-    into being with the call, if there are `new` ones. `names` is what the unknowns that it saw were
-    called in the end. `suspected` is what may go wrong in it. `reads_command_line`: it depends on
-    what is given there; `asks_condition`: on whether the call is under an unknown condition.
+    something was forgotten, or what the call saw can't be told. `pace` is how many steps it took,
+    and with how many all in it can be run to its end. It `lasts` if it is what any call gives that
+    sees the same, but for the unknowns, and the ones among several, that come into being with the
+    call, if there are `new` ones. `names` is what the unknowns that it saw were called in the end.
+    `suspected` is what may go wrong in it. `reads_command_line`: it depends on what is given there;
+    `asks_condition`: on whether the call is under an unknown condition.
     """
 
     value: Value
@@ -429,8 +434,7 @@ class CallSummary:
     seen: View | None
     taught: Lesson
     facts: Facts | None
-    steps: int
-    needs: int
+    pace: Pace
     lasts: bool = False
     new: bool = True
     names: tuple[str, ...] = ()
@@ -462,13 +466,13 @@ class _Once:
 
     about: tuple[Hashable, ...]
     given: Hashable
-    took: tuple[int, int]
+    pace: Pace
 
     @staticmethod
     def of(outcome: CallSummary) -> object:
         """Return it, `MISSING` where it can't be told."""
         about = _told_of(outcome)
-        return MISSING if about is None else _Once(*about, (outcome.steps, outcome.needs))
+        return MISSING if about is None else _Once(*about, outcome.pace)
 
 
 class _OfCalls(Likeness):
@@ -484,10 +488,19 @@ class _OfCalls(Likeness):
             is_same = (one.about, one.given) == (other.about, other.given)
         else:
             return one is other
-        return is_same and takes_about_as_long(_took(one), _took(other))
+        return is_same and one.pace.is_near(other.pace)
 
-    def is_as_long(self, one: object, other: object) -> bool:
-        return _took(one) == _took(other)
+    def more(self, one: object, other: object) -> int:
+        before, now = _pace(one), _pace(other)
+        return 0 if before is None or now is None else before.more(now)
+
+    def drift(self, one: object, other: object) -> int:
+        before, now = _pace(one), _pace(other)
+        return 0 if before is None or now is None else before.drift(now)
+
+    def later(self, found: object, more: int) -> int:
+        pace = _pace(found)
+        return 0 if pace is None else pace.later(more)
 
     def lasts(self, found: object) -> bool:
         return not isinstance(found, _Once)
@@ -496,14 +509,9 @@ class _OfCalls(Likeness):
 _OF_CALLS: Final = _OfCalls()
 
 
-def _took(found: object) -> tuple[int, ...]:
-    """Return the steps that a call took, and needed."""
-    match found:
-        case CallSummary():
-            return found.steps, found.needs
-        case _Once():
-            return found.took
-    return ()
+def _pace(found: object) -> Pace | None:
+    """Return how long a call took, None for one that took too long."""
+    return found.pace if isinstance(found, (CallSummary, _Once)) else None
 
 
 def _told_of(outcome: CallSummary) -> tuple[tuple[Hashable, ...], Hashable] | None:
@@ -574,16 +582,6 @@ def _rename(unknowns: Sequence[Sym], names: Sequence[str]) -> None:
         symbol.name = name
 
 
-_FEW: Final = 16
-"""Fewer steps than these aren't told apart, so that a small edit of a small function is one."""
-
-
-def _rounded(steps: int) -> int:
-    """Return a number of steps that is mostly the same where there are a few more or fewer."""
-    unit = max(_FEW // 2, 1 << max(steps.bit_length() - 4, 0))
-    return -(-steps // unit) * unit
-
-
 def _run(frame: Frame, call: _Call, budget: Budget, seen: View | None = None) -> CallSummary | None:
     """Make a call, with what was seen of the heap; None where it takes too many steps."""
     function, matcher, outer = call.function, call.matcher, frame.state
@@ -623,9 +621,7 @@ def _run(frame: Frame, call: _Call, budget: Budget, seen: View | None = None) ->
         changes = {ref: unforeseen.content(content) for ref, content in changes.items()}
     faults = () if inner.faults is None else tuple(inner.faults[:1])
     suspected = tuple(inner.suspected)
-    steps = allowed - max(budget.left, 0)
-    needs = level_above(max(steps, budget.needs, _FEW))
-    steps = _rounded(steps)
+    pace = Pace.of(allowed - max(budget.left, 0), budget.needs)
     if seen is None:
         return CallSummary(
             value,
@@ -634,8 +630,7 @@ def _run(frame: Frame, call: _Call, budget: Budget, seen: View | None = None) ->
             None,
             NOTHING_NEW,
             end.facts,
-            steps,
-            needs,
+            pace,
             suspected=suspected,
             reads_command_line=inner.reads_command_line,
         )
@@ -656,8 +651,7 @@ def _run(frame: Frame, call: _Call, budget: Budget, seen: View | None = None) ->
         seen,
         taught,
         facts,
-        steps,
-        needs,
+        pace,
         lasts,
         new,
         called,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from shapecheck.analysis.host import Recall, RestsOn
+from shapecheck.analysis.pace import UNBOUND, Pace
 from shapecheck.analysis.program.reading import NOTED, Reading
 
 S = TypeVar("S")
@@ -35,9 +36,17 @@ class Likeness:
         """Whether two answers are the same to all who ask, but for how long they took."""
         return is_same(one, other)
 
-    def is_as_long(self, one: Any, other: Any) -> bool:
-        """Whether two that are alike took equally long."""
-        return True
+    def more(self, one: Any, other: Any) -> int:
+        """Return how many steps more or fewer who asks is charged for another that is alike."""
+        return 0
+
+    def drift(self, one: Any, other: Any) -> int:
+        """Return how many steps more or fewer another took that is alike."""
+        return 0
+
+    def later(self, found: Any, more: int) -> int:
+        """Return what `more` does where what was asked for it took so many more or fewer."""
+        return 0
 
     def lasts(self, found: Any) -> bool:
         """Whether an answer is for all who ask, and not only there to be compared."""
@@ -68,12 +77,12 @@ class Told(NamedTuple):
     """A question as another process can ask it, and what was answered.
 
     The answer is written down so that it can be read, or what is another text for another answer.
-    `steps` are those that it took, and those that it needed, where that is of one who asks it.
+    `pace` says how long it took, where that is of account for who asks it.
     """
 
     question: str
     answer: str
-    steps: tuple[int, ...]
+    pace: Pace | None
 
 
 class Telling(Protocol):
@@ -94,17 +103,17 @@ class Grounds:
     on is one thing for all of them, and is only gone through when a module is done.
 
     `since` is the number of edits after which nothing that was read was gone, `_NEVER` where
-    something is; `origin` how the answer is asked for again, where it can be. What was found still
-    holds where it `has_varied`, but it takes longer by now, or less long; that `is_own`
-    where it isn't for what it asks alone. `told` is what another process is told of it; it
-    `is_close` as for `Memory.close`. `found_before` is what it rests on as the process knew it that
-    found it, if that was another one. `modules` are those of which anything was read by `since`,
-    each a bit.
+    something is; `origin` how the answer is asked for again, where it can be. `room` is as for
+    `Memory.close`. What was found still holds, but who asks is charged so many steps `more` or
+    fewer by now: for what was found again those of its `own`, which may be off by its `drift`.
+    `told` is what another process is told of it. `found_before` is what it rests on as the process
+    knew it that found it, if that was another one. `modules` are those of which anything was read
+    by `since`, each a bit.
     """
 
     __slots__ = (
-        *("_below", "found_before", "has_varied", "held", "is_close", "is_own", "modules"),
-        *("origin", "since", "told"),
+        *("_below", "drift", "found_before", "held", "modules", "more", "origin", "own"),
+        *("room", "since", "told"),
     )
 
     def __init__(self, held: AbstractSet[Ground | Grounds], since: int) -> None:
@@ -113,7 +122,8 @@ class Grounds:
         self.origin: _Origin | None = None
         self.told: Told | None = None
         self.found_before: RestsOn | None = None
-        self.is_close = self.has_varied = self.is_own = False
+        self.room = UNBOUND
+        self.more = self.own = self.drift = 0
         self._below: Below | None = None
         self.modules = 0
 
@@ -132,22 +142,22 @@ class Grounds:
                 waiting += missing
                 continue
             waiting.pop()
-            last._below = below(last.held, last.is_close)
+            last._below = below(last.held, last.room)
         return self._below
 
 
 class Below(NamedTuple):
     """What something rests on by itself, and the questions of which others are told.
 
-    It `is_close` as for `Memory.close`, these questions apart.
+    `room` is as for `Memory.close`, these questions apart.
     """
 
     read: frozenset[Ground]
     asked: tuple[Grounds, ...]
-    is_close: bool
+    room: int
 
 
-def below(held: Iterable[Ground | Grounds], is_close: bool = False) -> Below:
+def below(held: Iterable[Ground | Grounds], room: int = UNBOUND) -> Below:
     """Return what is rested on, as others are told of it."""
     read: set[Ground] = set()
     asked: dict[Grounds, None] = {}
@@ -160,8 +170,8 @@ def below(held: Iterable[Ground | Grounds], is_close: bool = False) -> Below:
             inner = one.below
             read |= inner.read
             asked.update(dict.fromkeys(inner.asked))
-            is_close = is_close or inner.is_close
-    return Below(frozenset(read), tuple(asked), is_close)
+            room = min(room, inner.room)
+    return Below(frozenset(read), tuple(asked), room)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +251,7 @@ class _Before(NamedTuple):
     is_chained: bool
     depth: int
     height: int
-    is_close: bool
+    room: int
     number: int
     mark: int
 
@@ -324,11 +334,14 @@ class Memory:
         self._open: dict[Hashable, int] = {}
         self._provisional: list[Hashable] = []
         self._met = _NONE
-        self._is_limited = self._is_chained = self.is_close = False
+        self._is_limited = self._is_chained = False
+        self.room = UNBOUND
         self._depth = self._height = 0
         self._edits = 0
         self._edited: list[int] = []
         """Which modules have been edited after each number of edits, as bits."""
+        self._reached = 0
+        """The number of edits after which something was read of more modules than before."""
         self._bit: dict[str, int] = {}
         self._compared: dict[Hashable, _Answer] = {}
         self._at_home: dict[str, set[Hashable]] = {}
@@ -351,7 +364,7 @@ class Memory:
         self._forget(0)
         self.asked = set()
         self._met, self._is_limited, self._is_chained = _NONE, False, False
-        self.is_close = False
+        self.room = UNBOUND
 
     @contextmanager
     def noting(self) -> Iterator[set[Ground | Grounds]]:
@@ -450,9 +463,10 @@ class Memory:
             return True
         try:
             is_sound = all(map(self._is_as_it_was, one.held))
-            if is_sound and self._is_as_close(one):
+            if is_sound and self._has_room(one):
+                if self._reached > one.since:
+                    self._note_modules(one)
                 one.since = self._edits
-                self._note_modules(one)
             elif one.origin is not None and one.origin.question in self._open:
                 return False
             elif one.origin is None or not self._is_found_again(one, one.origin):
@@ -461,13 +475,17 @@ class Memory:
             return False
         return one.since != _NEVER
 
-    def _is_as_close(self, one: Grounds) -> bool:
-        """Whether it doesn't count how long what is asked takes by now; note that it has varied."""
-        origin, varied = one.origin, False
-        if one.is_close or origin is None or origin.likeness.is_timed:
-            varied = any(isinstance(held, Grounds) and held.has_varied for held in one.held)
-        one.has_varied = one.is_own or varied
-        return not (varied and one.is_close)
+    def _has_room(self, one: Grounds) -> bool:
+        """Whether it doesn't count how long what is asked takes by now; note what it does to it."""
+        origin, more = one.origin, 0
+        if one.room < UNBOUND or origin is None or origin.likeness.is_timed:
+            more = sum(held.more for held in one.held if isinstance(held, Grounds))
+        if more > one.room:
+            return False
+        if origin is not None and more:
+            more = origin.likeness.later(origin.found, more + one.drift)
+        one.more = one.own or more
+        return True
 
     def _is_as_it_was(self, held: Ground | Grounds) -> bool:
         match held:
@@ -487,13 +505,17 @@ class Memory:
             return False
         one.held = () if rests_on is None else rests_on.held
         one.since = self._edits
+        before = one.modules
         self._note_modules(one)
-        one.is_own = one.has_varied = not likeness.is_as_long(origin.found, new.found)
+        if one.modules & ~before:
+            self._reached = self._edits
+        one.own = one.more = likeness.more(origin.found, new.found)
+        one.drift = likeness.drift(origin.found, new.found)
         # How long it took at first goes on to count for those who asked then: a bit more each time
         # would become much. So from now on it is asked again when any that it asks takes longer.
-        one.is_close = one.is_own or (rests_on is not None and rests_on.is_close)
+        one.room = 0 if one.own else UNBOUND if rests_on is None else rests_on.room
         question = origin.limited if origin.is_limited else origin.question
-        if not one.is_own and likeness.lasts(origin.found):
+        if not one.own and likeness.lasts(origin.found):
             self._answers[question] = replace(new, found=origin.found, rests_on=one)
         return True
 
@@ -503,7 +525,7 @@ class Memory:
         known = self._answers.pop(question, None)
         if known is not None and known.rests_on is not None:
             if known.rests_on.origin is not origin and self.is_sound(known.rests_on):
-                if not known.rests_on.has_varied:
+                if not known.rests_on.more:
                     self._answers.setdefault(question, known)
             if question in self._answers:
                 return self._answers[question]
@@ -544,7 +566,7 @@ class Memory:
     def grounds(self) -> Grounds:
         """Return what is rested on by what has been done since the part at hand was begun."""
         found = self._grounds(self.asked)
-        found.is_close = self.is_close
+        found.room = self.room
         return found
 
     def find(self, question: Hashable) -> object:
@@ -556,7 +578,7 @@ class Memory:
         if rests_on is not None:
             if rests_on.since != self._edits and not self.is_sound(rests_on):
                 return self._found_anew(question, answer)
-            if rests_on.has_varied:  # who asks now is told how long it takes now
+            if rests_on.more:  # who asks now is told how long it takes now
                 return self._found_anew(question, answer)
             NOTED.readings.add(rests_on)
         if answer.met < self._met:
@@ -588,9 +610,22 @@ class Memory:
         self._is_limited = True
         self._is_chained |= by_askers
 
-    def close(self) -> None:
-        """Take note that what is being found out might be something else after more steps."""
-        self.is_close = True
+    def limits_apart(self) -> bool:
+        """Forget for now if what is being found out was limited; return it for `limits_of`."""
+        before, self._is_limited = self._is_limited, False
+        return before
+
+    def limits_of(self, before: bool) -> bool:
+        """Return whether what was found out since `limits_apart` was limited, and take note."""
+        found, self._is_limited = self._is_limited, self._is_limited or before
+        return found
+
+    def close(self, room: int = 0) -> None:
+        """Take note that what is being found out might be something else.
+
+        That is where what is asked for it takes more steps or fewer, and not just up to `room`.
+        """
+        self.room = min(self.room, room)
 
     def answering(
         self,
@@ -624,12 +659,12 @@ class Memory:
             self._is_chained,
             self._depth,
             self._height,
-            self.is_close,
+            self.room,
             number=len(self._open),
             mark=len(self._provisional),
         )
         self._open[question] = before.number
-        self.is_close = False
+        self.room = UNBOUND
         self._depth, self._height = depth, 0
         self.asked, self._met, self._is_limited, self._is_chained = set(), _NONE, False, False
         return before
@@ -645,8 +680,8 @@ class Memory:
         is_chained = self._is_chained and limited is not None
         if rests_on is not None:
             before.asked.add(rests_on)
-            rests_on.is_close = self.is_close
-        self.is_close = before.is_close or (rests_on is None and self.is_close)
+            rests_on.room = self.room
+        self.room = before.room if rests_on is not None else min(before.room, self.room)
         self.asked = before.asked
         is_closed = met >= before.number
         self._met = before.met if is_closed else min(before.met, met)
@@ -697,7 +732,7 @@ class Memory:
         """
         (asked,) = found_before.asked
         rests_on = Grounds({name for name, _ in found_before.read()}, self._edits)
-        rests_on.told = Told(asked.text, asked.answer, asked.steps)
+        rests_on.told = Told(asked.text, asked.answer, asked.pace)
         rests_on.found_before = found_before
         self._answers[question] = _Answer(found, rests_on, is_limited=is_limited)
         self._is_limited |= is_limited

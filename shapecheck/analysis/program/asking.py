@@ -62,7 +62,7 @@ class About:
 
     def told(self, found: object, is_limited: bool) -> Told:
         """Return what they are told."""
-        return Told(self._question, digest(_spelled(found)), ())
+        return Told(self._question, digest(_spelled(found)), None)
 
 
 def about(kind: str, module: Module, node: ast.AST) -> About | None:
