@@ -366,6 +366,21 @@ def test_an_edit_of_what_nobody_has_asked_for_leaves_all_else_known() -> None:
     assert set(program.looked_into()) == expected
 
 
+@pytest.mark.parametrize(("length", "is_looked_into"), [(100, False), (246, True)])
+def test_steps_more_in_what_a_long_function_calls(length: int, is_looked_into: bool) -> None:
+    """It is looked into again where they may decide on a second look, of which it has no room."""
+    head = f"{HEAD}\nfrom short import part\n\ndef long(x):\n    x = part(x)\n"
+    texts = {
+        "short": "def part(x):\n    return x.relu()\n",
+        "long": head + "    x = x + 1\n" * length + "    return x\n",
+    }
+    program = Program(texts, stays=True)
+    program.check()
+    program.edit("short", "    return", "    one = 1\n" * 5 + "    return")
+    assert set(program.looked_into()) == ({"part", "long"} if is_looked_into else {"part"})
+    program.check()
+
+
 def test_a_module_that_comes_makes_unknown_what_has_asked_for_it_alone() -> None:
     """Its functions have been looked into by nobody; those of a module beside it stay known."""
     asking = "import torch\nfrom late import width\n\ndef wide():\n    return torch.ones(width())\n"
