@@ -17,6 +17,7 @@ Ask: TypeAlias = Callable[["Program", list[Any]], None]
 _About = TypeVar("_About", bound=Callable[..., object])
 
 _KINDS: Final[dict[str, Ask]] = {}
+_AS_TEXT: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def asks(kind: str) -> Callable[[Ask], Ask]:
@@ -34,7 +35,7 @@ def written(*parts: object) -> str:
 
     Raises ValueError for a number without end.
     """
-    return json.dumps(parts, separators=(",", ":"))
+    return _AS_TEXT(parts)
 
 
 def ask_again(program: Program, question: str) -> Grounds | None:
