@@ -57,8 +57,8 @@ class Pace(NamedTuple):
 
     def later(self, more: int) -> int:
         """Return what `more` does, at most, if what is called takes so many more or fewer steps."""
-        if not more:
-            return 0
+        if not 0 < more < UNBOUND:
+            return min(more, UNBOUND)
         most = Pace.of(self.took + more, self.needed + more)
         least = Pace.of(max(self.took - more, 0), max(self.needed - more, 0))
         return max(self.more(most), self.more(least))

@@ -26,6 +26,7 @@ def test_a_step_more_is_mostly_none() -> None:
     assert Pace.of(100, 100).later(2) == 0
     assert Pace.of(104, 104).later(1) == 8  # it was all of the last unit
     assert Pace.of(192, 192).later(1) == UNBOUND  # so many there must be, or as many as 256
+    assert Pace.of(100, 100).later(3 * UNBOUND) == UNBOUND
     assert Pace.of(100, 100).is_near(Pace.of(200, 180))
     assert not Pace.of(100, 100).is_near(Pace.of(300, 180))
 
