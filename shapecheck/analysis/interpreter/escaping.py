@@ -29,6 +29,7 @@ from shapecheck.analysis.values.model import (
     Partial,
     Ref,
 )
+from shapecheck.analysis.values.state import is_to_fill
 from shapecheck.ops import UNKNOWN, Fields, Sizes
 
 
@@ -117,9 +118,6 @@ def _has(content: Instance, name: str, cls: Class | None) -> bool:
     return cls is None or any(parent.node is cls.node for parent in own_ancestry(content.cls))
 
 
-_TO_FILL: Final = frozenset(("list", "dict"))
-
-
 class _Escape:
     """One way out of what is followed; `seen` is what has gone it."""
 
@@ -182,8 +180,8 @@ class _Escape:
         state = self.frame.state
         for held in [*reachable([ref], state.heap)]:
             content = state.heap[held]
-            if isinstance(content, (ListContent, DictContent)) and content.kind in _TO_FILL:
-                if content.items is not None and not content.items:
+            if isinstance(content, (ListContent, DictContent)):
+                if is_to_fill(content):
                     state.put(held, None)
             elif isinstance(content, Instance):
                 later, _ = assigned(content.cls)

@@ -275,7 +275,7 @@ def _generate(
         any_item = frame.state.either(*items)
         items = None
     found: list[Value] | None = [] if items is not None else None
-    held: Value = UNKNOWN
+    each: list[Value] = []
     for item in (any_item,) if items is None else items:
         store(frame, source.target, item, source.iter)
         kept = _kept(frame, source.ifs)
@@ -284,13 +284,16 @@ def _generate(
         with frame.doubting(kept is None or (items is None and not is_there)):
             if len(generators) > 1:
                 inner, held, _ = _generate(frame, generators[1:], element)
+                each += (held,) if inner is None else inner
             else:
-                held = frame.eval(element)
-                inner = (held,)
+                inner = (frame.eval(element),)
+                each += inner
         if found is not None:
             found = None if inner is None or kept is None else [*found, *inner]
     frame.state.vars = names
-    return (tuple(found), UNKNOWN, None) if found is not None else (None, held, count)
+    if found is not None:
+        return tuple(found), UNKNOWN, None
+    return None, frame.state.either(*each) if each else UNKNOWN, count
 
 
 def _kept(frame: Frame, tests: list[ast.expr]) -> bool | None:

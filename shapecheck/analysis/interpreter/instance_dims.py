@@ -80,7 +80,7 @@ def hold(frame: Frame, function: Function, instance: Value, matcher: Matcher) ->
     """Remember what the names of the instance are."""
     for name in instance_names(function.owner):
         if name in matcher.names:
-            frame.state.set_attribute(instance, _HELD.format(name), matcher.names[name])
+            frame.state.find_attribute(instance, _HELD.format(name), matcher.names[name])
 
 
 def _attribute(frame: Frame, instance: Value, name: str) -> DimExpr | None:

@@ -758,7 +758,7 @@ def _widen(before: State, head: State) -> None:
             head.vars[name] = Tensor.unknown() if isinstance(value, Tensor) else UNKNOWN
     for ref, content in head.heap.items():
         if before.heap.get(ref) != content:
-            head.put(ref, None)
+            head.give_up(ref)
 
 
 def _once(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TypeVar
 
 from shapecheck.analysis.interpreter.calls import invoke, let_go
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another
-from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
+from shapecheck.analysis.interpreter.kinds import Kind, Spelling, assign_attribute, register
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import Arguments, OneOf, Ref
 from shapecheck.analysis.values.state import State
@@ -70,23 +71,45 @@ class OneOfKind(Kind[OneOf]):
         label: str,
     ) -> Value:
         """Call each of them, and join the results."""
-        some = [option for option in held.options if option is not None]
-        if len(some) == 1:
-            return invoke(frame, some[0], arguments, node, label)
+        some = _but_none(held)
         if len(some) > _MOST:
             let_go(frame, arguments)
-            return UNKNOWN
-        found: list[tuple[Value, State]] = []
-        before = frame.state
-        for option in some:
-            frame.resume(before.copy())
-            result = frame.hush(invoke, option, arguments, node, label)
-            found.append((result, frame.state))
-        return frame.merged(found)
+        return _with_each(
+            frame, some, lambda frame, one: invoke(frame, one, arguments, node, label)
+        )
+
+    def set_attribute(
+        self, frame: Frame, value: Value, held: OneOf, name: str, new: Value, node: ast.expr
+    ) -> None:
+        """Put something into one of them, it isn't known which."""
+
+        def put(frame: Frame, one: Value) -> None:
+            assign_attribute(frame, one, name, new, node)
+
+        _with_each(frame, _but_none(held), put)
 
     def plain(self, spelling: Spelling, value: Value, held: OneOf) -> Value:
-        some = [option for option in held.options if option is not None]
+        some = _but_none(held)
         return spelling.spell(some[0]) if len(some) == 1 else UNKNOWN
 
 
 register(OneOf, OneOfKind())
+
+
+def _but_none(held: OneOf) -> list[Value]:
+    return [option for option in held.options if option is not None]
+
+
+def _with_each(frame: Frame, some: list[Value], do: Callable[[Frame, Value], Value]) -> Value:
+    """Do something with one of a few values, and return what either gives."""
+    if len(some) == 1:
+        return do(frame, some[0])
+    if len(some) > _MOST:
+        return UNKNOWN
+    found: list[tuple[Value, State]] = []
+    before = frame.state
+    for option in some:
+        frame.resume(before.copy())
+        result = frame.hush(do, option)
+        found.append((result, frame.state))
+    return frame.merged(found)

@@ -245,7 +245,7 @@ def tell(frame: Frame, made: Ref) -> None:
                 told = declared_as(frame, made, content, name, declared)
                 if isinstance(told, Tensor):
                     told = replace(told, dtype=told.dtype & value.dtype or value.dtype)
-                frame.state.set_attribute(made, name, told)
+                frame.state.find_attribute(made, name, told)
 
 
 def _says_more(frame: Frame, declared: TensorDecl, value: Tensor) -> bool:

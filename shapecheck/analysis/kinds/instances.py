@@ -133,7 +133,7 @@ class InstanceKind(Kind[Instance]):
         if held.path is None or not isinstance(value, Ref):
             return value
         attrs = dict.fromkeys(held.attrs, UNKNOWN)
-        like = held.like or value
+        like = held.like or (value,)
         return frame.state.new(Instance(held.cls, attrs, one_of(held.path), like, fresh=True))
 
     def item(
@@ -345,7 +345,7 @@ def _inherited(frame: Frame, owner: Ref, content: Instance, name: str, node: ast
     if taken is None:
         return UNKNOWN
     value = declared_as(frame, owner, content, name, reader(taken[0].module).read(taken[1]))
-    frame.state.set_attribute(owner, name, value)
+    frame.state.find_attribute(owner, name, value)
     return value
 
 
@@ -421,7 +421,7 @@ def _field(
             path = content.path + f".{name}" if content.path else name
             by_hook = name in set_by_hook(content.cls)
             value = with_default(value, path, _CHOSEN if by_hook else statement.value)
-            frame.state.set_attribute(owner, name, value)
+            frame.state.find_attribute(owner, name, value)
             return value
     if name in content.attrs:
         return UNKNOWN

@@ -192,6 +192,10 @@ def _numel(frame: Frame, call: MethodCall[tuple[Value, ...]]) -> Value:
 def _put_in_set(frame: Frame, call: MethodCall[ListContent]) -> Value:
     """Put something into a set, or take it out of it; with what isn't known, its size isn't."""
     items, one = call.held.items, call.args[0]
+    if call.name == "add" and frame.state.instance_of(one) is not None:
+        longer = frame.state.extended(call.held, ListContent((one,), kind=call.held.kind))
+        frame.state.put(call.owner, replace(mixed(frame, longer, 0), count=None))
+        return None
     if items is None or not is_constant(one):
         return _any_set(frame, call)
     left = tuple(item for item in items if item != one)

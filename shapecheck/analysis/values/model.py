@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from typing import ClassVar, Final, Literal, TypeVar
 
@@ -285,14 +285,16 @@ class Ref(Opaque):
     """The identity of something that the program can change; its content is in the heap.
 
     `origin` is the content where a heap has none, for what a module made when it was imported.
+    `is_among`: on some heap there is something that may be this, or something else.
     """
 
-    __slots__ = ("origin", "serial")
+    __slots__ = ("is_among", "origin", "serial")
     _serial: ClassVar[Iterator[int]] = count()
 
     def __init__(self) -> None:
         self.serial = next(Ref._serial)
         self.origin: Content = None
+        self.is_among = False
 
     def __repr__(self) -> str:
         return "an object" if self.origin is None else repr(self.origin)
@@ -305,7 +307,7 @@ class ListContent:
     Among the items may be runs of them, as in a tuple that is made of a shape of unknown rank.
     `count` is the number of items that aren't known one by one, where it is known.
     `kind` is `list`, `nn.ModuleList`, `nn.Sequential`, `deque` or `set`. `blank`: nothing is in it
-    as yet, but it isn't known to stay empty.
+    as yet, but it isn't known to stay empty. `like` are the lists of which it is one.
     """
 
     items: tuple[Value, ...] | None
@@ -315,6 +317,10 @@ class ListContent:
     names: tuple[str, ...] = ()
     """What the first items are called as attributes, of an `nn.Sequential` with names."""
     blank: bool = False
+    like: tuple[Ref, ...] = ()
+
+    def __post_init__(self) -> None:
+        _mark(self.like)
 
     @property
     def length(self) -> IntSize | None:
@@ -325,19 +331,21 @@ class ListContent:
 
     @property
     def values(self) -> Sequence[Value]:
-        """The values in the list."""
-        return (self.element,) if self.items is None else self.items
+        """The values in the list, and the lists that it may be."""
+        held = (self.element,) if self.items is None else self.items
+        return (*held, *self.like) if self.like else held
 
     def changed(self, change: Callable[[Value], Value]) -> ListContent:
         """Return the list with something else in the place of each value in it."""
         items = None if self.items is None else tuple(map(change, self.items))
         count = None if self.count is None else as_size(change(self.count))
         element = change(self.element)
-        return ListContent(items, element, self.kind, count, self.names, self.blank)
+        like = _refs(self.like, change)
+        return ListContent(items, element, self.kind, count, self.names, self.blank, like)
 
     def key(self, of: Callable[[Value], Hashable]) -> Hashable:
         """Return what tells it from other lists, by the keys of what is in it."""
-        about = (self.element, self.kind, self.count, self.names, self.blank)
+        about = (self.element, self.kind, self.count, self.names, self.blank, self.like)
         return (of(self.items), *map(of, about))
 
     def __repr__(self) -> str:
@@ -386,7 +394,7 @@ FILES: Final = Ref()
 class DictContent:
     """The content of a dict: its items where the keys are known, else what is; see `mappings`.
 
-    `default` makes what is missing in a `defaultdict`.
+    `default` makes what is missing in a `defaultdict`. `like` are the dicts of which it is one.
     """
 
     items: Mapping[Value, Value] | None
@@ -395,12 +403,16 @@ class DictContent:
     known: Mapping[Value, Value] = field(default_factory=dict)
     blank: bool = False
     default: Value = NOTHING
+    like: tuple[Ref, ...] = ()
+
+    def __post_init__(self) -> None:
+        _mark(self.like)
 
     @property
     def values(self) -> Sequence[Value]:
-        """The values in the dict, and what makes the missing ones."""
+        """The values in the dict, what makes the missing ones, and the dicts that it may be."""
         held = self.known if self.items is None else self.items
-        return (*held.values(), self.element, self.default)
+        return (*held.values(), self.element, self.default, *self.like)
 
     def changed(self, change: Callable[[Value], Value]) -> DictContent:
         """Return the dict with something else in the place of each value in it."""
@@ -411,12 +423,13 @@ class DictContent:
             _changed(self.known, change),
             self.blank,
             change(self.default),
+            _refs(self.like, change),
         )
 
     def key(self, of: Callable[[Value], Hashable]) -> Hashable:
         """Return what tells it from other dicts, by the keys of what is in it."""
         held = None if self.items is None else tuple(self.items.items())
-        rest = (self.element, tuple(self.known.items()), self.default)
+        rest = (self.element, tuple(self.known.items()), self.default, self.like)
         return (self.kind, self.blank, of(held), *map(of, rest))
 
     def __hash__(self) -> int:
@@ -430,34 +443,36 @@ class DictContent:
 class Instance:
     """The content of an instance of an analysed class: the attributes that are known.
 
-    `path` names a symbolic instance (`self`, `config`) for the sizes that are its own. `like`
-    stands for any of the instances that it is one of, where it is one of several. `whole`: it has
-    no other attributes but the `defaults` of its class, so that one which only some paths assign is
-    what they assign where it is read. `fresh`: of what its class does behind a generated
-    constructor nothing was looked at.
+    `path` names a symbolic instance (`self`, `config`) for the sizes that are its own. `like` are
+    the instances of which it is one, or what stands for any of them. `whole`: it has no other
+    attributes but the `defaults` of its class, so that one which only some paths assign is what
+    they assign where it is read. `fresh`: of what its class does behind a generated constructor
+    nothing was looked at.
     """
 
     cls: Class
     attrs: Mapping[str, Value]
     path: AccessPath | None = None
-    like: Ref | None = None
+    like: tuple[Ref, ...] = ()
     whole: bool = False
     fresh: bool = False
     defaults: frozenset[str] = frozenset()
 
+    def __post_init__(self) -> None:
+        _mark(self.like)
+
     @property
     def values(self) -> Sequence[Value]:
-        """The values of the attributes, and what stands for any of several instances."""
-        return (*self.attrs.values(), self.like)
+        """The values of the attributes, and the instances that it may be."""
+        return (*self.attrs.values(), *self.like)
 
     def changed(self, change: Callable[[Value], Value]) -> Instance:
         """Return the instance with something else in the place of each value in it."""
-        attrs, like, path = _changed(self.attrs, change), change(self.like), self.path
+        attrs, like, path = _changed(self.attrs, change), _refs(self.like, change), self.path
         if path is not None and is_one(path):
             match change(Path(path)):
                 case Path(text=text):
                     path = text
-        like = like if isinstance(like, Ref) else None
         return Instance(self.cls, attrs, path, like, self.whole, self.fresh, self.defaults)
 
     def with_attrs(self, attrs: Mapping[str, Value]) -> Instance:
@@ -480,29 +495,45 @@ class Instance:
         return one_of_kind(self.cls.name)
 
 
+def _mark(like: tuple[Ref, ...]) -> None:
+    for ref in like:
+        ref.is_among = True
+
+
+def _refs(refs: tuple[Ref, ...], change: Callable[[Value], Value]) -> tuple[Ref, ...]:
+    return tuple(found for found in map(change, refs) if isinstance(found, Ref)) if refs else ()
+
+
 def _changed(held: Mapping[_Key, Value], change: Callable[[Value], Value]) -> dict[_Key, Value]:
     return {key: change(value) for key, value in held.items()}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Namespace:
-    """The content of a `SimpleNamespace`: the attributes that are known, all of them if `whole`."""
+    """The content of a `SimpleNamespace`: the attributes that are known, all of them if `whole`.
+
+    `like` are the namespaces of which it is one.
+    """
 
     attrs: Mapping[str, Value]
     whole: bool = True
+    like: tuple[Ref, ...] = ()
+
+    def __post_init__(self) -> None:
+        _mark(self.like)
 
     @property
     def values(self) -> Sequence[Value]:
-        """The values of the attributes."""
-        return (*self.attrs.values(),)
+        """The values of the attributes, and the namespaces that it may be."""
+        return (*self.attrs.values(), *self.like)
 
     def changed(self, change: Callable[[Value], Value]) -> Namespace:
         """Return the namespace with something else in the place of each value in it."""
-        return replace(self, attrs=_changed(self.attrs, change))
+        return Namespace(_changed(self.attrs, change), self.whole, _refs(self.like, change))
 
     def key(self, of: Callable[[Value], Hashable]) -> Hashable:
         """Return what tells it from other namespaces, by the keys of what is in it."""
-        return (self.whole, *((name, of(value)) for name, value in self.attrs.items()))
+        return (self.whole, of(self.like), *((n, of(value)) for n, value in self.attrs.items()))
 
     def __hash__(self) -> int:
         return id(self)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -32,6 +32,7 @@ from shapecheck.ops.call import are_dims, as_tensor, only
 from shapecheck.shapes import Facts, Item, Run, Shape, Tensor, either, has_run
 
 _Content = TypeVar("_Content", ListContent, DictContent, Instance)
+_TO_FILL: Final = frozenset(("list", "dict"))
 _ITEMS = 128
 """As many items of a list are known one by one."""
 
@@ -64,9 +65,9 @@ class State:
         return State(variables, since, heap, self.facts.copy(), dict(self.sources))
 
     def new(self, content: Content) -> Ref:
-        """Put new content on the heap."""
+        """Put new content on the heap; a copy of a list or dict is none that this may be."""
         ref = Ref()
-        self.heap[ref] = content
+        self.heap[ref] = content if isinstance(content, Instance) else _alike(content, ())
         return ref
 
     def content(self, value: Value) -> Content:
@@ -101,23 +102,64 @@ class State:
         return content if isinstance(content, kind) else None
 
     def put(self, owner: Value, content: Content) -> None:
-        """Replace what the heap holds for a value that is on it."""
+        """Replace what the heap holds for a value that is on it.
+
+        What may be the same list, dict or namespace isn't known any more.
+        """
         if isinstance(owner, Ref):
+            before = self.content(owner)
+            if before is not None and (before.like or owner.is_among) and _differ(before, content):
+                for other in self._others(owner):
+                    self.heap[other] = None
             self.heap[owner] = content
 
+    def give_up(self, ref: Ref) -> None:
+        """Know nothing more of something on the heap, which hasn't been changed."""
+        self.heap[ref] = None
+
     def put_all(self, changes: Mapping[Ref, Content]) -> None:
-        """Replace what the heap holds in several places."""
+        """Replace what the heap holds in several places, as a call does that didn't see others."""
+        for ref, content in changes.items():
+            if ref.is_among:
+                before = self.content(ref)
+                for other in self._others(ref):
+                    if other not in changes:
+                        self.heap[other] = _weakened(self.content(other), before, content)
         self.heap.update(changes)
 
     def set_attribute(self, owner: Value, name: str, value: Value) -> None:
-        """Put something into an instance as its attribute."""
+        """Put something into an instance as its attribute, which others may be that are like it."""
         content = self.instance_of(owner)
-        if content is None:
+        if content is None or not isinstance(owner, Ref):
             return
-        self.put(owner, content.with_attrs({**content.attrs, name: value}))
-        others = self.instance_of(content.like)
-        if others is not None:
-            self.put(content.like, others.with_attrs({**others.attrs, name: UNKNOWN}))
+        for other in self._others(owner):
+            held = self.instance_of(other)
+            if held is not None:
+                self.heap[other] = held.with_attrs({**held.attrs, name: UNKNOWN})
+        self.heap[owner] = content.with_attrs({**content.attrs, name: value})
+
+    def find_attribute(self, owner: Value, name: str, value: Value) -> None:
+        """Keep what an attribute of an instance has been all along."""
+        content = self.instance_of(owner)
+        if content is not None:
+            self.put(owner, content.with_attrs({**content.attrs, name: value}))
+
+    def _others(self, owner: Ref) -> list[Ref]:
+        """Return what may be the same as something: what it is one of, and what is one of these."""
+        found = {owner: None}
+        waiting = [owner]
+        while waiting:
+            new = [ref for ref in _like(self.content(waiting.pop())) if ref not in found]
+            found.update(dict.fromkeys(new))
+            waiting += new
+        waiting = [ref for ref in found if ref.is_among]
+        while waiting:
+            one = waiting.pop()
+            new = [r for r, held in self.heap.items() if one in _like(held) and r not in found]
+            found.update(dict.fromkeys(new))
+            waiting += [ref for ref in new if ref.is_among]
+        del found[owner]
+        return [*found]
 
     def either(self, *values: Value) -> Value:
         """Return what holds of each of several values, at least one."""
@@ -125,7 +167,7 @@ class State:
         joined = values[0]
         for value in values[1:]:
             joined = joiner.value(joined, value, ())
-        self.heap.update(joiner.heap)
+        self.heap.update(joiner.made())
         return joined
 
     def element(self, content: ListContent) -> Value:
@@ -319,7 +361,9 @@ class _Joiner:
             self.heap[ref] = a if ref in self.left.heap else b
             return
         self.heap[ref] = None
-        self.heap[ref] = self.content(a, b, (ref.serial,))
+        content = self.content(a, b, (ref.serial,))
+        like = _like(a) if self.place is not None else (*dict.fromkeys((*_like(a), *_like(b))),)
+        self.heap[ref] = _alike(content, like)
 
     def content(self, a: Content, b: Content, key: tuple[object, ...]) -> Content:
         if a is b:
@@ -452,16 +496,37 @@ class _Joiner:
         return DType(a.dtypes | b.dtypes)
 
     def refs(self, a: Ref, b: Ref, key: tuple[object, ...]) -> Value:
-        left, right = self.left.content(a), self.right.content(b)
+        left, right = self.held(self.left, a), self.held(self.right, b)
         match left, right:
             case Instance(cls=one), Instance(cls=other) if one != other:
                 return OneOf((a, b)) if self.place is None else UNKNOWN
         content = self.content(left, right, key)
         if content is None:
-            return UNKNOWN
+            return self.lost(a, b)
         ref = self.merged(a, key)
-        self.heap[ref] = content
+        # decisions.md, "What is one of several is changed with them"
+        like = (a, b) if self.place is None else _like(left) if ref is a else (a,)
+        self.heap[ref] = _alike(content, like)
         return ref
+
+    def held(self, side: State, ref: Ref) -> Content:
+        """Return what one of the sides holds, or what was joined before."""
+        return side.content(ref) if ref in side.heap else self.heap.get(ref, ref.origin)
+
+    def made(self) -> dict[Ref, Content]:
+        """Return what has come to be, as one of what was there before."""
+        for ref, content in self.heap.items():
+            if content is not None and any(one in self.heap for one in _like(content)):
+                like = tuple(one for one in self._spelled_out(content))
+                self.heap[ref] = _alike(content, like)
+        return self.heap
+
+    def _spelled_out(self, content: Content) -> Iterator[Ref]:
+        for one in _like(content):
+            if one in self.heap:
+                yield from self._spelled_out(self.heap[one])
+            else:
+                yield one
 
     def merged(self, a: Ref, key: tuple[object, ...]) -> Ref:
         """Return the identity of what may be either of two; at a loop's head, the same again."""
@@ -473,9 +538,18 @@ class _Joiner:
             ref = self.heads[self.place, key] = Ref()
         return ref
 
+    def lost(self, a: Value, b: Value) -> Value:
+        """Return what isn't known; a list or dict that it may be is filled out of sight."""
+        for side, value in ((self.left, a), (self.right, b)):
+            for one in only(options(value), Ref):
+                content = self.held(side, one)
+                if isinstance(content, (ListContent, DictContent)) and is_to_fill(content):
+                    self.heap[one] = None
+        return UNKNOWN
+
     def union(self, a: Value, b: Value, key: tuple[object, ...]) -> Value:
         if a is UNKNOWN or b is UNKNOWN:
-            return UNKNOWN
+            return self.lost(a, b)
         found = list(options(a))
         for extra in options(b):
             for index, option in enumerate(found):
@@ -491,7 +565,7 @@ class _Joiner:
             else:
                 found.append(extra)
         if len(found) > 4:
-            return UNKNOWN
+            return self.lost(a, b)
         return OneOf(tuple(found)) if len(found) > 1 else found[0]
 
     def equal(self, a: Value, b: Value, key: tuple[object, ...]) -> Value:
@@ -544,6 +618,42 @@ class _Joiner:
         if self.place is None:
             return dims.either(x, y)
         return Size.of(Sym("_", Kind.UNKNOWN, LoopHead(self.place, key)))
+
+
+def _like(content: Content) -> tuple[Ref, ...]:
+    """Return what something on the heap is one of."""
+    return () if content is None else content.like
+
+
+def _alike(content: Content, like: tuple[Ref, ...]) -> Content:
+    return content if content is None or content.like == like else replace(content, like=like)
+
+
+def is_to_fill(content: ListContent | DictContent) -> bool:
+    """Whether a list or dict is begun empty, for others to fill it."""
+    return content.items is not None and not content.items and content.kind in _TO_FILL
+
+
+def _differ(before: Content, after: Content) -> bool:
+    """Whether a list, dict or namespace has become another, or anything."""
+    if after is None or type(before) is not type(after):
+        return True
+    if isinstance(after, Instance):
+        return False
+    mine, theirs = inside(_alike(before, ())), inside(_alike(after, ()))
+    pairs = zip(mine, theirs, strict=False)
+    return len(mine) != len(theirs) or any(one is not other for one, other in pairs)
+
+
+def _weakened(content: Content, before: Content, after: Content) -> Content:
+    """Return what is known of what may be something else that has changed."""
+    if not isinstance(after, Instance) or not isinstance(before, Instance):
+        return None
+    if not isinstance(content, Instance):
+        return content
+    old, new = before.attrs, after.attrs
+    names = [name for name, value in old.items() if value is not UNKNOWN and value != new.get(name)]
+    return content.with_attrs({**content.attrs, **dict.fromkeys(names, UNKNOWN)})
 
 
 CONTENTS: Final[dict[type, Callable[..., Content]]] = {

@@ -59,7 +59,28 @@ def test_joining(a: Value, b: Value, joined: Value) -> None:
 def test_lists_are_joined_item_by_item() -> None:
     """One of two lists of a kind is a list; one of a list and a dict is either."""
     state = State()
-    made = state.either(state.new(LIST), state.new(ListContent((1, "x"))))
+    one, other = state.new(LIST), state.new(ListContent((1, "x")))
+    made = state.either(one, other)
     assert isinstance(made, Ref)
-    assert state.list_of(made) == ListContent((1, OneOf((2, "x"))))
+    assert state.list_of(made) == ListContent((1, OneOf((2, "x"))), like=(one, other))
     assert state.either(state.new(LIST), state.new(DICT)) is UNKNOWN
+
+
+def test_one_of_several_lists_is_changed_with_them() -> None:
+    """What is put into one of several may be in each of them, and the other way round."""
+    state, longer = State(), ListContent((1, 2, 3))
+    some = [state.new(LIST) for _ in range(4)]
+    made, other = state.either(*some[:3]), state.either(some[0], some[3])
+    state.put(made, longer)
+    assert state.list_of(made) == longer
+    assert [state.list_of(one) for one in (*some, other)] == [None, None, None, LIST, None]
+    assert state.list_of(state.new(state.content(state.either(some[3], state.new(DICT))))) is None
+
+
+def test_a_copy_of_one_of_several_lists_is_a_list_of_its_own() -> None:
+    """What is put into a copy is in none of those that it was made of."""
+    state = State()
+    one = state.new(LIST)
+    copy = state.new(state.content(state.either(one, state.new(LIST))))
+    state.put(copy, ListContent(()))
+    assert state.list_of(one) == LIST
