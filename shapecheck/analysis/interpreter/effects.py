@@ -14,6 +14,7 @@ from shapecheck.analysis.program.asking import BY_SPELLING, about, asks_about
 from shapecheck.analysis.program.model import NOTHING, Class, Function, Value, dotted
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import (
+    FORWARD_HOOKS,
     MUTATORS,
     SETTERS,
     is_def,
@@ -21,6 +22,7 @@ from shapecheck.analysis.program.syntax import (
     nodes_of,
     unstarred,
 )
+from shapecheck.analysis.values.model import OpInstance
 from shapecheck.analysis.values.state import State
 from shapecheck.ops import UNKNOWN
 
@@ -69,6 +71,16 @@ def set_on_unknown(function: Function, values: Mapping[str, Value]) -> frozenset
         for one in changed
         if one.sets and one.attribute is not None and one.name in unknown
     )
+
+
+def layers_set(function: Function, values: Mapping[str, Value]) -> list[OpInstance]:
+    """Return the layers among the arguments of which a body assigns an attribute."""
+    layers = {name: value for name, value in values.items() if isinstance(value, OpInstance)}
+    if not layers:
+        return []
+    changed = _changes(function.module, function.node).changed
+    names = {one.name for one in changed if one.sets}
+    return [value for name, value in layers.items() if name in names]
 
 
 def set_by_hooks(module: Module, cls: Class) -> frozenset[str]:
@@ -224,6 +236,8 @@ def changes_in(node: ast.AST) -> Changes:
                 changed.update(_of(owner, stands_for, name))
             case ast.AugAssign(target=owner):  # `rows += [row]`
                 changed.update(_of(owner, stands_for))
+            case ast.Attribute(value=owner, attr=name) if name in FORWARD_HOOKS:
+                changed.update(_of(owner, stands_for, "forward"))
             case ast.Attribute(value=owner, attr=name) if name in MUTATORS:
                 changed.update(_of(owner, stands_for))
             case ast.Subscript(value=owner, ctx=ast.Store() | ast.Del()):

@@ -29,7 +29,7 @@ from shapecheck.analysis.values.model import (
     Partial,
     Ref,
 )
-from shapecheck.analysis.values.state import is_to_fill
+from shapecheck.analysis.values.state import State, is_to_fill
 from shapecheck.ops import UNKNOWN, Fields, Sizes
 
 
@@ -91,6 +91,19 @@ def set_somewhere(frame: Frame, owner: Value, name: str) -> None:
             _set_of_some(frame, frame.state.vars.values(), name)
 
 
+def lose_layer(state: State, layer: OpInstance) -> None:
+    """Give up on a layer that is changed under one name, whoever has it."""
+
+    def left(value: Value) -> Value:
+        return UNKNOWN if value is layer else value
+
+    for name, value in state.vars.items():
+        state.vars[name] = left(value)
+    for ref, content in [*state.heap.items()]:
+        if content is not None and any(value is layer for value in inside(content)):
+            state.put(ref, content.changed(left))
+
+
 def _set_of_some(
     frame: Frame,
     roots: Iterable[Value],
@@ -147,13 +160,21 @@ class _Escape:
             self._used(value.receiver, value.function)
 
     def definition(self, value: Function | Class) -> None:
-        """Let go of what a function or class in a function uses, once."""
-        if value.home is None or value in self.seen:
+        """Let go of what a function, or a class in a function, uses of what is around it, once."""
+        home = self._home(value)
+        if home is None or value in self.seen:
             return
         self.seen.add(value)
         if isinstance(value, Function):
             self.all(value.defaults)
-        self._around(value, value.home)
+        self._around(value, home)
+
+    def _home(self, value: Function | Class) -> Scope | None:
+        """Return where the variables of a function or class are, if code runs that has them."""
+        if value.home is None and isinstance(value, Function):
+            is_here = self.frame.function is None and value.module is self.frame.module
+            return self.frame if is_here else None
+        return value.home
 
     def all(self, values: Iterable[Value]) -> None:
         for value in values:

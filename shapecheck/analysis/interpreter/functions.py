@@ -171,6 +171,8 @@ def invoke(
     values = _settled(says, bound)
     for name in sorted(effects.set_on_unknown(function, values)):
         escaping.set_somewhere(frame, UNKNOWN, name)
+    for layer in effects.layers_set(function, values):
+        escaping.lose_layer(frame.state, layer)
     calling = is_outside_of_calls(frame)
     if speaks(says.result):
         matcher.facts = frame.state.facts

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 
 from shapecheck.analysis.interpreter.by_name import given_to_torch
+from shapecheck.analysis.interpreter.escaping import lose_layer
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.kinds import Kind, Spelling, register
 from shapecheck.analysis.interpreter.op_calls import Site, apply
 from shapecheck.analysis.interpreter.registry import MethodCall, method
 from shapecheck.analysis.interpreter.statements import store
 from shapecheck.analysis.program.model import NOTHING, Value
-from shapecheck.analysis.program.syntax import owner_of
+from shapecheck.analysis.program.syntax import nodes_of, owner_of
 from shapecheck.analysis.values.model import Arguments, Bound, OpInstance
 from shapecheck.dims import Size, Sym
 from shapecheck.ops import UNKNOWN
@@ -87,8 +88,13 @@ def _is_alike(frame: Frame, one: Tensor, other: Tensor) -> bool:
     return all(map(frame.state.facts.same, shapes[0], shapes[1]))
 
 
-def _put(frame: Frame, place: ast.expr, new: Value, node: ast.expr) -> None:
-    """Have an instance be another from here on, where an expression finds it."""
+def _put(frame: Frame, place: ast.expr, held: OpInstance, new: Value, node: ast.expr) -> None:
+    """Have an instance be another from here on, where an expression finds it.
+
+    Where a variable has it, or what a call gives, that is another name for what something else has.
+    """
+    if isinstance(place, ast.Name) or any(nodes_of(ast.Call, place)):
+        lose_layer(frame.state, held)
     match place:
         case ast.Name():
             frame.renew(place, new, node)
@@ -142,12 +148,12 @@ class OpInstanceKind(Kind[OpInstance]):
         """
         new_one = UNKNOWN if name == "forward" else with_attribute(frame, held, name, new)
         if new_one is not held and isinstance(node, ast.Attribute):
-            _put(frame, node.value, new_one, node)
+            _put(frame, node.value, held, new_one, node)
 
     def lose_attributes(
         self, frame: Frame, value: Value, held: OpInstance, place: ast.expr
     ) -> None:
-        _put(frame, place, OpInstance(held.cls, held.cls.unknown()), place)
+        _put(frame, place, held, OpInstance(held.cls, held.cls.unknown()), place)
 
     def call(
         self,

@@ -26,6 +26,7 @@ from shapecheck.analysis.kinds.module_children import LAYER, children, is_sequen
 from shapecheck.analysis.library.reflection import set_by_name
 from shapecheck.analysis.program.model import NOTHING, Dotted, Function, Value
 from shapecheck.analysis.program.syntax import (
+    FORWARD_HOOKS,
     MUTATORS,
     SETTERS,
     is_def,
@@ -161,12 +162,9 @@ def _apply(
     return call.owner
 
 
-_HOOKS: Final = ("register_forward_hook", "register_forward_pre_hook")
-
-
-@on(Instance, *_HOOKS)
-@on(OpInstance, *_HOOKS)
-@on(ListContent, *_HOOKS)
+@on(Instance, *FORWARD_HOOKS)
+@on(OpInstance, *FORWARD_HOOKS)
+@on(ListContent, *FORWARD_HOOKS)
 def _hook(frame: Frame, call: MethodCall[Instance | OpInstance | ListContent]) -> Value:
     """Have a function called at each call of the module; it may put in another input or output."""
     hook = call.get(0, "hook")

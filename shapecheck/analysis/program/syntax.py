@@ -485,6 +485,8 @@ _LOOKS_INSIDE: Final[dict[type[ast.AST], _Look]] = {
 ANY_NAME: Final = "*"
 """Stands among the attributes that a method assigns for one whose name is made as it runs."""
 
+FORWARD_HOOKS: Final = ("register_forward_hook", "register_forward_pre_hook")
+"""What has a function called at each call of a layer, in which it may put something else."""
 SETTERS: Final = frozenset(("setattr", "__setattr__"))
 """What sets an attribute by its name."""
 
