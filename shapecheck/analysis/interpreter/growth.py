@@ -29,7 +29,7 @@ class Growth:
             made.vars[name] = UNKNOWN if there is NOTHING else there
         for ref, content in two.heap.items():
             if one.heap.get(ref) != content:
-                made.give_up(ref)
+                made.know(ref, None)
         return made
 
     def is_at(self, state: State, rounds: int) -> bool:

@@ -689,7 +689,7 @@ def _fixpoint(
         if content is not None and initial is not None and rounds is not None:
             if content.items is None and initial.length is not None:
                 total = initial.length + added * rounds
-                frame.state.put(ref, replace(content, count=total))
+                frame.state.know(ref, replace(content, count=total))
     if frame.alive:
         frame.state.sweep(start)
 
@@ -721,7 +721,7 @@ def _count_from(state: State) -> dict[Ref, IntSize]:
     for ref, content in state.heap.items():
         if isinstance(content, ListContent) and content.length is None:
             counted[ref] = dims.unknown()
-            state.put(ref, replace(content, count=counted[ref]))
+            state.know(ref, replace(content, count=counted[ref]))
     return counted
 
 
@@ -758,7 +758,7 @@ def _widen(before: State, head: State) -> None:
             head.vars[name] = Tensor.unknown() if isinstance(value, Tensor) else UNKNOWN
     for ref, content in head.heap.items():
         if before.heap.get(ref) != content:
-            head.give_up(ref)
+            head.know(ref, None)
 
 
 def _once(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 
 import shapecheck.dims as dims
+from shapecheck.analysis.interpreter.dict_contents import any_of
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.iteration import another, learned
 from shapecheck.analysis.interpreter.kinds import Iterated, Kind, Spelling, register
 from shapecheck.analysis.interpreter.truth import SEQUENCE, any_equal
 from shapecheck.analysis.program.model import Value
-from shapecheck.analysis.values.model import Bound
+from shapecheck.analysis.values.model import Bound, Ref
 from shapecheck.dims import IntSize
 from shapecheck.ops import UNKNOWN, Fields, Sizes, like
 from shapecheck.ops.call import are_dims, as_shape
@@ -122,7 +123,7 @@ def item_of(frame: Frame, items: tuple[Value, ...], index: Value) -> Value:
                 found = frame.state.facts.reach(items, index) if are_dims(items) else None
                 return dims.unknown() if found is None else found
             return items[index] if -len(items) <= index < len(items) else UNKNOWN
-    return _any_item(learned(frame, items))
+    return _any_item(frame, learned(frame, items))
 
 
 def is_plainly_at(items: tuple[Value, ...], index: int) -> bool:
@@ -172,7 +173,9 @@ def _outermost(items: tuple[Item, ...], index: slice) -> tuple[Value, ...] | Non
     return found if index.start is None else found[::-1]
 
 
-def _any_item(items: tuple[Value, ...]) -> Value:
+def _any_item(frame: Frame, items: tuple[Value, ...]) -> Value:
+    if any(isinstance(item, Ref) for item in items):
+        return any_of(frame, [*items])  # which is changed where this is
     match [*items]:
         case [Tensor() as first, *others] if all(other == first for other in others):
             return first

@@ -108,14 +108,14 @@ class State:
         """
         if isinstance(owner, Ref):
             before = self.content(owner)
-            if before is not None and (before.like or owner.is_among) and _differ(before, content):
-                for other in self._others(owner):
+            if before is not None and (before.like or owner.is_among):
+                for other in () if isinstance(content, Instance) else self._others(owner):
                     self.heap[other] = None
             self.heap[owner] = content
 
-    def give_up(self, ref: Ref) -> None:
-        """Know nothing more of something on the heap, which hasn't been changed."""
-        self.heap[ref] = None
+    def know(self, ref: Ref, content: Content) -> None:
+        """Know something else of what lies on the heap, which hasn't been changed."""
+        self.heap[ref] = content
 
     def put_all(self, changes: Mapping[Ref, Content]) -> None:
         """Replace what the heap holds in several places, as a call does that didn't see others."""
@@ -632,17 +632,6 @@ def _alike(content: Content, like: tuple[Ref, ...]) -> Content:
 def is_to_fill(content: ListContent | DictContent) -> bool:
     """Whether a list or dict is begun empty, for others to fill it."""
     return content.items is not None and not content.items and content.kind in _TO_FILL
-
-
-def _differ(before: Content, after: Content) -> bool:
-    """Whether a list, dict or namespace has become another, or anything."""
-    if after is None or type(before) is not type(after):
-        return True
-    if isinstance(after, Instance):
-        return False
-    mine, theirs = inside(_alike(before, ())), inside(_alike(after, ()))
-    pairs = zip(mine, theirs, strict=False)
-    return len(mine) != len(theirs) or any(one is not other for one, other in pairs)
 
 
 def _weakened(content: Content, before: Content, after: Content) -> Content:
