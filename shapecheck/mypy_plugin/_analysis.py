@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mypy.errors import CompileError
@@ -110,8 +111,10 @@ class ModuleAnalysis:
         self._take_what_was_found_ahead(engine, module)
         source = engine.files.source(module)
         if source is None:
+            # The daemon goes on with a stub that is gone where there is a module beside it.
             is_about = any(mentions_tensors(name) for name in _imported_names(file))
-            return engine.without_parts(module, [unreadable()] if is_about else [])
+            is_there = is_about and Path(file.path).exists()
+            return engine.without_parts(module, [unreadable()] if is_there else [])
         if ignores(source.text).hide_all:
             return engine.without_parts(module, [])  # mypy takes it for one that is never reached
         self._asked.pop(module, None)

@@ -127,8 +127,8 @@ class ModuleFinder:
     def find(self, module: str, looker: tuple[str, str]) -> str | None:
         """Return the path of `module` for the module `looker` (its name and path)."""
         known = self.modules.get(module)
-        if known is not None:
-            return known.path
+        if known is not None and os.path.exists(known.path):  # noqa: PTH110 - as below
+            return known.path  # the daemon may still have a stub that is gone
         path = self.remembered.get(module)
         if path is not None and (is_library(path) or not self.modules):
             if os.path.isfile(path):  # noqa: PTH113 - as below

@@ -124,6 +124,13 @@ STEPS: list[tuple[str, dict[str, str | None], tuple[str, ...]]] = [
     ("what is looked at is deleted", {"space/told.py": None}, WHOLE),
     ("it is there again", {"space/told.py": "# says three\n"}, WHOLE),
     ("a stub takes its place", {"space/told.pyi": "# says four\n"}, WHOLE),
+    (
+        "the stub is about tensors",
+        {"space/told.pyi": "import torch_names\n# says five\n", "torch_names.py": ""},
+        WHOLE,
+    ),
+    # The daemon only sees that when something else has changed, too.
+    ("the stub is gone", {"space/told.pyi": None, "torch_names.py": "x = 1\n"}, WHOLE),
     ("the folder becomes a package", {"space/__init__.py": ""}, WHOLE),
     ("a file can't be parsed", {"space/n.py": "def"}, WHOLE),
     ("it can", {"space/n.py": SPACE["space/m.py"]}, WHOLE),
