@@ -108,13 +108,14 @@ class ModuleAnalysis:
     def _find(self, file: MypyFile) -> ModuleRecord:
         module = file.fullname
         engine = self._engines.of(module, file.path)
+        if self._forgotten is not None and not Path(file.path).exists():
+            # The daemon goes on with a stub that is gone where there is a module beside it.
+            return engine.without_parts(module, [])
         self._take_what_was_found_ahead(engine, module)
         source = engine.files.source(module)
         if source is None:
-            # The daemon goes on with a stub that is gone where there is a module beside it.
             is_about = any(mentions_tensors(name) for name in _imported_names(file))
-            is_there = is_about and Path(file.path).exists()
-            return engine.without_parts(module, [unreadable()] if is_there else [])
+            return engine.without_parts(module, [unreadable()] if is_about else [])
         if ignores(source.text).hide_all:
             return engine.without_parts(module, [])  # mypy takes it for one that is never reached
         self._asked.pop(module, None)
