@@ -8,7 +8,7 @@ are another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
@@ -277,16 +277,20 @@ class RestsOn:
     asked: tuple[Asked, ...]
     room: int
 
-    def read(self) -> set[Key]:
+    def read(self) -> frozenset[Key]:
         """Return all that was read, for the questions that were asked and for those they ask."""
-        read, waiting, seen = {*self.own}, [*self.asked], {*self.asked}
-        while waiting:
-            one = waiting.pop()
-            read |= one.reads
-            new = [inner for inner in one.asks if inner not in seen]
-            seen.update(new)
-            waiting += new
-        return read
+        return self.own.union(*(one.reads for one in every(self.asked, set())))
+
+
+def every(asked: Iterable[Asked], seen: set[Asked]) -> Iterator[Asked]:
+    """Yield questions and those that they ask in turn, but those that were `seen` before."""
+    waiting = [*asked]
+    while waiting:
+        one = waiting.pop()
+        if one not in seen:
+            seen.add(one)
+            waiting += one.asks
+            yield one
 
 
 Recall: TypeAlias = Callable[[str], RestsOn | None]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapecheck.analysis.interpreter.budget import LIBRARY, OWN, Budget
+from shapecheck.analysis.interpreter.budget import LIBRARY, OWN, Budget, Depth
 from shapecheck.analysis.pace import UNBOUND, Pace
 
 steps = st.integers(0, 20_000)
@@ -33,11 +35,10 @@ def test_a_step_more_is_mostly_none() -> None:
 
 @given(st.integers(1, 20_000), st.sampled_from([OWN, LIBRARY]), steps, few, st.booleans())
 def test_a_call_for_which_there_is_room(
-    left: int, depth: object, needs: int, more: int, is_limited: bool
+    left: int, depth: Depth, needs: int, more: int, is_limited: bool
 ) -> None:
     """It can be made after as many steps more; where its limits count, they are the same."""
-    assert depth in (OWN, LIBRARY)
-    budget = Budget(left, depth=OWN if depth is OWN else LIBRARY)
+    budget = Budget(left, depth=depth)
     pace = Pace.of(min(needs, left // 4), 0)
     before, room = budget.for_call, budget.room_for(pace.needs, is_limited=is_limited)
     if before < pace.needs or more > room:
@@ -55,5 +56,5 @@ def test_the_room_of_a_body() -> None:
     assert budget.room == 1000 - budget.needs == 1000 - 321
     budget.left = 200
     assert budget.room == 200
-    budget.failed[object()] = 64  # type: ignore[index]
+    budget.failed[ast.Pass()] = 64
     assert budget.room == 0

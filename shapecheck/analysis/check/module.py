@@ -40,6 +40,7 @@ from shapecheck.analysis.host import (
     RestsOn,
     Source,
     Tracing,
+    every,
 )
 from shapecheck.analysis.interpreter import calls, decorators, expressions, statements
 from shapecheck.analysis.interpreter.budget import BudgetExceeded, Effort
@@ -254,13 +255,8 @@ class _Telling:
 
     def _take(self, found: RestsOn) -> None:
         """Take what stood in all that was read for what was found before."""
-        waiting = [*found.asked]
-        while waiting:
-            one = waiting.pop()
-            if one not in self._taken:
-                self._taken.add(one)
-                self.digests.update((key, found.digests[key]) for key in one.reads)
-                waiting += one.asks
+        for one in every(found.asked, self._taken):
+            self.digests.update((key, found.digests[key]) for key in one.reads)
 
     def _keys(self, read: Iterable[Ground]) -> frozenset[Key]:
         found: set[Key] = set()

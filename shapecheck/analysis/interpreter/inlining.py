@@ -90,14 +90,15 @@ def look_into(
     allowed = LIBRARY_STEPS if is_library else budget.for_call
     limited = (question, allowed, frame.depth)
     is_charged = question in budget.charged
+    limits = memory.limits_apart()
     known = MISSING if question is None else _known(memory, budget, question, limited, allowed)
     # Whether or not it is known: what is found doesn't depend on what is remembered.
     if not is_charged and allowed <= budget.failed.get(function.node, -1):
+        memory.limits_of(limits)
         memory.limited()
         memory.close()
         return _given_up(frame, function, values)
     outcome: CallSummary | None
-    limits = memory.limits_apart()
     if seen is None:
         inner = Budget(allowed, charged=budget.charged, depth=depth).followed(apart)
         outcome = _run(frame, call, inner)

@@ -517,7 +517,7 @@ class _Joiner:
         """Return what has come to be, as one of what was there before."""
         for ref, content in self.heap.items():
             if content is not None and any(one in self.heap for one in _like(content)):
-                like = tuple(one for one in self._spelled_out(content))
+                like = tuple(self._spelled_out(content))
                 self.heap[ref] = _alike(content, like)
         return self.heap
 
