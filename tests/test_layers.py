@@ -47,6 +47,7 @@ LAYERS = {
                 "config",
                 "distributed",
                 "machine",
+                "many_objects",
                 "markup",
                 "parallel",
                 "tensor_spec",

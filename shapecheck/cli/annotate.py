@@ -105,7 +105,7 @@ def run(options: Namespace) -> int:
     from shapecheck.codemod.annotate import SOURCES, Settings, annotate_files
     from shapecheck.codemod.project.files import FileProblem, write
     from shapecheck.codemod.verify.doubts import in_words
-    from shapecheck.project.checking import many_objects
+    from shapecheck.many_objects import many_objects
     from shapecheck.record.store import RecordProblem, load_all
 
     origins = tuple(o for given in options.origins or [",".join(SOURCES)] for o in given.split(","))

@@ -86,8 +86,8 @@ def revealed(place: Place, text: str | None = None) -> list[dict[str, Any]]:
     Lines and columns count from 1. Raises `CommandError` where there is no such line, and
     `ConfigError` where the settings can't be read.
     """
+    from shapecheck.many_objects import many_objects
     from shapecheck.project.buffers import Buffer, innermost
-    from shapecheck.project.checking import many_objects
     from shapecheck.project.targets import TargetError
 
     if text is None:

@@ -135,6 +135,14 @@ def keeping(most: int) -> Callable[[_Answering], _Answering]:
     return kept
 
 
+@keeping(1 << 12)
+def _of_symbol(symbol: Sym) -> Size:
+    """Return the size that is just a symbol; kept here, since what a symbol keeps keeps itself."""
+    size = _new({frozenset(((symbol, 1),)): 1})
+    size.symbol = symbol
+    return size
+
+
 def forget() -> None:
     """Forget what is kept by sizes, and with them all that their symbols come from."""
     for forget_kept in _forget_kept:
@@ -182,16 +190,12 @@ class Size:
 
     @staticmethod
     def of(atom: Atom) -> Size:
-        """Return the size that is just this atom; of a symbol, the same object each time."""
-        if not isinstance(atom, Sym):
-            if _count_parts(atom) > MOST_PARTS:
-                return Size.of(Sym.fresh())
-            return _new({frozenset(((atom, 1),)): 1})
-        found: Size | None = atom.as_size
-        if found is None:
-            found = atom.as_size = _new({frozenset(((atom, 1),)): 1})
-            found.symbol = atom
-        return found
+        """Return the size that is just this atom; of a symbol, mostly the same object each time."""
+        if isinstance(atom, Sym):
+            return _of_symbol(atom)
+        if _count_parts(atom) > MOST_PARTS:
+            return Size.of(Sym.fresh())
+        return _new({frozenset(((atom, 1),)): 1})
 
     def __hash__(self) -> int:
         if self._hash is None:

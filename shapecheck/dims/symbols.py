@@ -284,14 +284,12 @@ class Sym:
     """A symbol: one object for each name, kind, origin and size, as long as it lives.
 
     `size` is the number that a dimension object promises, where it does. `serial` grows with each
-    symbol made: an order that is the same in every run. `as_size` is the size that is just this
-    symbol, once there is one. `moves`: its origin says something of other symbols, or of what is
-    at a path that another may take the place of.
+    symbol made: an order that is the same in every run. `moves`: its origin says something of other
+    symbols, or of what is at a path that another may take the place of.
     """
 
     __slots__ = (
         "__weakref__",
-        "as_size",
         "kind",
         "moves",
         "name",
@@ -305,7 +303,6 @@ class Sym:
     origin: Origin
     size: int | None
     serial: int
-    as_size: Any
     moves: bool
 
     _interned: ClassVar[WeakValueDictionary[tuple[str, Kind, Origin, int | None], Sym]] = (
@@ -333,7 +330,6 @@ class Sym:
         made = super().__new__(cls)
         made.name, made.kind, made.origin, made.size = name, kind, origin, size
         made.serial = next(cls._serials)
-        made.as_size = None
         made.moves = origin.moves
         return made
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import sys
@@ -25,10 +24,9 @@ from shapecheck.language_server.programs import CONFIGURATION
 from shapecheck.language_server.settings import ServerSettings
 from shapecheck.language_server.worker import Urgency, Worker
 from shapecheck.language_server.workspace import Said, View, Workspace
+from shapecheck.many_objects import many_objects
 
 _T = TypeVar("_T")
-_RECURSION_LIMIT: Final = 2**14
-_GARBAGE: Final = 3_000_000
 RESTART: Final = "shapecheck.restart"
 _REPORT: Final = "internal error in shapecheck, please report: "
 _PROGRESS: Final = "shapecheck/checking"
@@ -413,10 +411,9 @@ def serve(explain: hover.Explain) -> None:
 
     `explain` tells of an op, as the command of that name.
     """
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
-    gc.set_threshold(_GARBAGE)  # what is made is trees and tables that stay
     logging.basicConfig(level=logging.ERROR, stream=sys.stderr)
     # Whatever else is printed goes to the log of the editor, not between the messages.
     messages = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    new_server(explain).start_io(sys.stdin.buffer, messages)
+    with many_objects():
+        new_server(explain).start_io(sys.stdin.buffer, messages)

@@ -10,7 +10,6 @@ first.
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import pickle
 import subprocess
@@ -23,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Final, TypeAlias
 
 from shapecheck.engine import ModuleRecord
 from shapecheck.machine import cores
+from shapecheck.many_objects import many_objects
 from shapecheck.mypy_plugin._engines import Engines
 from shapecheck.mypy_plugin._keeping import store_in, tell
 from shapecheck.mypy_plugin._sources import ModuleFinder, SourceReader
@@ -251,14 +251,13 @@ def serve() -> None:
     # Two more threads, so that neither process ever waits for the other to read.
     threading.Thread(target=_receive, args=(incoming, requests, done), daemon=True).start()
     threading.Thread(target=_deliver, args=(outgoing, messages), daemon=True).start()
-    # What the analysis leaves behind is trees and tables that stay, and little garbage.
-    gc.set_threshold(1_000_000)
-    while True:
-        request = requests.get()
-        if request.module in done:
-            continue
-        messages.put(_Begun(request.module))
-        messages.put((request.module, _found(request, engines)))
+    with many_objects():
+        while True:
+            request = requests.get()
+            if request.module in done:
+                continue
+            messages.put(_Begun(request.module))
+            messages.put((request.module, _found(request, engines)))
 
 
 def _receive(incoming: IO[bytes], requests: PriorityQueue[_Request], done: set[str]) -> None:

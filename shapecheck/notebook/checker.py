@@ -13,9 +13,9 @@ import sys
 from typing import IO
 
 from shapecheck import config
+from shapecheck.many_objects import many_objects
 from shapecheck.notebook.questions import MODULE, Answer, Question
 from shapecheck.project.buffers import Buffer
-from shapecheck.project.checking import many_objects
 from shapecheck.project.targets import TargetError
 from shapecheck.signatures import StubError
 

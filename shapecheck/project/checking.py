@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -14,6 +11,7 @@ from typing import Final
 from shapecheck import config, parallel
 from shapecheck.analysis import Coverage, Options, get_ready, mentions_tensors
 from shapecheck.engine import Database, Store, Tally, Version, fingerprint
+from shapecheck.many_objects import many_objects
 from shapecheck.project import codes
 from shapecheck.project.exchange import Exchange
 from shapecheck.project.failures import stub_error
@@ -24,7 +22,6 @@ from shapecheck.project.settings import Settings
 from shapecheck.project.sharding import Shard
 from shapecheck.project.tasks import Checked, Task, Tasks, checked, is_new
 
-_RECURSION_LIMIT: Final = 2**14
 # So many lines that have nothing to do with tensors cost what one costs that has.
 _IDLE_LINES: Final = 30
 _NOTHING: Final = Tally()
@@ -177,18 +174,3 @@ def _versions(tasks: Iterable[Task]) -> list[Version]:
     """Return the versions of modules, of those that can be read."""
     found = ((task.module.name, task.analysis.version(task.module)) for task in tasks)
     return [(name, version) for name, version in found if version is not None]
-
-
-@contextmanager
-def many_objects() -> Iterator[None]:
-    """Have Python look for garbage rarely, and go deep: what is made is trees that stay."""
-    before, limit = gc.get_threshold(), sys.getrecursionlimit()
-    gc.set_threshold(3_000_000)
-    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.unfreeze()  # all of it is old now: else it would be walked right here
-        gc.set_threshold(*before)
-        sys.setrecursionlimit(limit)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import gc
 import itertools
 import operator
 import pickle
 import re
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -1075,3 +1077,17 @@ def test_axes_of_one_result_stay_apart_where_it_is_another_one() -> None:
     moved, moved_rest = (one.following(lambda symbol: other) for one in (row, rest))
     assert moved is not moved_rest
     assert moved.origin.owner == moved_rest.origin.owner == Untold(other)
+
+
+def test_a_symbol_that_nobody_has_goes_at_once() -> None:
+    symbol = Sym.fresh("n")
+    gone = weakref.ref(symbol)
+    assert (Size.of(symbol) + 1) * Size.of(symbol) != 0
+    gc.collect()
+    gc.disable()
+    try:
+        del symbol
+        dims.forget()
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -118,7 +118,10 @@ def check_body(
     given = only((frame.given.get(param.name) for param in says.params), Tensor)
     frame.state.facts.autocast = autocast.decorated(function, frame.state.facts)
     frame.state.facts.declared = tuple(one.shape for one in given)
-    frame.run_all(body_of(function.node), f'"{function.name}"', told=lambda: says.shaped)
+    try:
+        frame.run_all(body_of(function.node), f'"{function.name}"', told=lambda: says.shaped)
+    finally:
+        frame.let_go()
     return frame
 
 

@@ -32,7 +32,7 @@ from shapecheck.analysis.program.syntax import name_of
 from shapecheck.analysis.values.model import Argument, Array, Ref
 from shapecheck.analysis.values.parts import GROWING, bounded
 from shapecheck.analysis.values.state import State, Yielded
-from shapecheck.dims import Atom, DimExpr, Size, Sym
+from shapecheck.dims import Atom, DimExpr, IntSize, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.hints import Operand, Wanted
 from shapecheck.ops import UNKNOWN
@@ -486,6 +486,14 @@ class Frame:
         text = f"{self.segment(made)[:-1]}, {word}=True)"
         return value, text
 
+    def let_go(self) -> None:
+        """Refer to itself no more, now that its body has been run.
+
+        So all that it has goes with the last who needs it, and needn't be looked for as garbage.
+        """
+        self.matcher.evaluate = _unknown
+        self.check_return = self.check_yield = self.fits_result = self.destination = None
+
     # Annotations --------------------------------------------------------------------------------
 
     def fit(
@@ -502,3 +510,7 @@ class Frame:
         if evaluate is not None:
             matcher.evaluate = evaluate
         return matcher
+
+
+def _unknown(source: str) -> IntSize | None:
+    return None

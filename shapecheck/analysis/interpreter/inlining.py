@@ -626,6 +626,7 @@ def _run(frame: Frame, call: _Call, budget: Budget, seen: View | None = None) ->
         return None
     finally:
         active.pop()
+        inner.let_go()
     _write_back(inner, end)
     end.facts.under_unknown_condition = before.under_unknown_condition
     end.facts.autocast, end.facts.features = before.autocast, before.features

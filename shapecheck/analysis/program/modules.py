@@ -55,6 +55,11 @@ class Module:
         self.lines = parsed.lines
         self.annotations: dict[Lines | None, list[ast.expr]] | None = None
 
+    def let_go(self) -> None:
+        """Refer to itself no more, now that nobody asks for it: it needn't be looked for."""
+        self.reader = None
+        self.syntax.let_go()
+
     @property
     def name(self) -> str:
         """The dotted name."""
@@ -316,6 +321,8 @@ class Problem:
 MOST_TEXT: Final = 12_000_000
 """As many characters of modules are held when one has been checked; parsed they take 40 times
 the room."""
+_OFTEN: Final = 4
+"""When so many times as many have been dropped, what refers to itself is looked for."""
 
 
 class Known(NamedTuple):
@@ -360,6 +367,7 @@ class Program:
         self._described: set[str] = set()
         self._taken_over = Syntax.taken_over
         self._asked_last: dict[str, None] = {}
+        self._dropped = 0
 
     def renew(self, names: Collection[str]) -> None:
         """Forget of modules that have changed what rests on what isn't as it was."""
@@ -435,11 +443,17 @@ class Program:
             if name in held and left > MOST_TEXT // 2:
                 left -= len(held[name].text)
                 gone.append(name)
+        dropped = [module for module in map(self._modules.get, gone) if module is not None]
         for name in gone:
             self._asked_last.pop(name, None)
             drop_parsed(held[name])
         self._forget(gone)
-        gc.collect()  # they refer to themselves, and what is as old is hardly ever looked at
+        for module in dropped:
+            module.let_go()
+        self._dropped += sum(len(held[name].text) for name in gone)
+        if self._dropped > _OFTEN * MOST_TEXT:
+            self._dropped = 0
+            gc.collect()  # functions in functions may hold them, which are as old by now
 
     def add(self, source: Source) -> Module:
         """Return the module that a source is, parsed where it isn't yet; raises SyntaxError."""

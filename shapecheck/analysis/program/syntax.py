@@ -554,6 +554,11 @@ class Syntax:
         for node in self._definitions.values():
             node.body = [*quietly(node)]
 
+    def let_go(self) -> None:
+        """Refer to itself no more: it goes, with all of its nodes, with the last who has it."""
+        self.take_over()
+        self._readings = {}
+
     def keep(self, reading: Reading) -> None:
         """Have a reading of another text, where the same stands, for the one that is here."""
         what, _, name = reading.key.partition(" ")

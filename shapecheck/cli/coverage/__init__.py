@@ -117,7 +117,7 @@ def _measured(paths: list[Path], settings: Config, *, has_errors: bool) -> list[
     from rich.progress import track
 
     from shapecheck.cli.coverage.measure import measure
-    from shapecheck.project.checking import many_objects
+    from shapecheck.many_objects import many_objects
 
     for path in paths:
         refuse_notebook(path)

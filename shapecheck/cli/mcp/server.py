@@ -93,8 +93,8 @@ def check_snippet(code: str, path: str = "snippet.py") -> dict[str, Any]:
     `path` where it is to replace a file of the project, or to stand in a folder of it. Nothing is
     run or written. `reveal_shape(x)` in the code (from shapecheck) tells what is known of x.
     """
+    from shapecheck.many_objects import many_objects
     from shapecheck.project.buffers import Buffer
-    from shapecheck.project.checking import many_objects
     from shapecheck.project.targets import TargetError
 
     with many_objects():

@@ -16,6 +16,7 @@ from repository import ROOT
 import shapecheck.dims as dims
 from shapecheck.analysis import Diagnostic, Options, Source, analyze_module
 from shapecheck.analysis.check import module
+from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.program import answers, modules
 from shapecheck.analysis.program.modules import forget_memos
 from shapecheck.analysis.program.reading import Reading
@@ -228,6 +229,7 @@ def test_a_host_that_stays_keeps_no_more_each_time() -> None:
     def kept() -> int:
         for source in sources:
             analyze_module(source, host, Options())
+        dims.forget()  # as after every so many modules
         gc.collect()
         return len(gc.get_objects())
 
@@ -235,6 +237,28 @@ def test_a_host_that_stays_keeps_no_more_each_time() -> None:
         first = kept()
     rounds = [kept() for _ in range(4)]
     assert rounds[-1] - first < 200
+
+
+@interpreted
+def test_what_a_run_leaves_behind_goes_without_being_looked_for() -> None:
+    text = """
+def double(x: Float[Tensor, "tokens {width}"], width: int) -> Float[Tensor, "tokens {2 * width}"]:
+    return torch.cat([x, x], -1)
+
+def plain(x, y):
+    return x + y
+
+def run(x: Float[Tensor, "tokens 8"]) -> Float[Tensor, "tokens 16"]:
+    return plain(double(x, 8), torch.zeros(16))
+"""
+    gc.collect()
+    gc.disable()
+    try:
+        assert not analyze_module(Source("runs", "runs.py", HEAD + text), Shelf({}), Options())
+        left = [one for one in gc.get_objects() if isinstance(one, Frame)]
+    finally:
+        gc.enable()
+    assert [one for one in left if one.module.name == "runs"] == []
 
 
 def test_versions_of_a_file_do_not_pile_up() -> None:
