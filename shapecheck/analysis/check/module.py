@@ -83,7 +83,7 @@ _programs: WeakKeyDictionary[Host, dict[str, Program]] = WeakKeyDictionary()
 def without_collecting(function: Callable[P, T]) -> Callable[P, T]:
     """Have a function run without garbage collection.
 
-    The analysis makes no garbage to speak of, and the heap of its host is long to walk.
+    The analysis makes little garbage, and the heap of its host is long to walk.
     """
 
     @functools.wraps(function)
