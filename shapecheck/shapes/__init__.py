@@ -10,7 +10,7 @@ annotated functions, results, and the run time's slow path.
 
 from shapecheck.shapes.broadcasting import Clash, broadcast, broadcast_dim
 from shapecheck.shapes.facts import CertainFacts, Facts, is_chosen, is_of_axes, is_product
-from shapecheck.shapes.matching import Evaluate, Matcher, Misfit
+from shapecheck.shapes.matching import Evaluate, Matcher, Misfit, unevaluated
 from shapecheck.shapes.model import (
     Free,
     Item,
@@ -60,4 +60,5 @@ __all__ = [
     "mismatch",
     "runs_in",
     "symbols_of",
+    "unevaluated",
 ]

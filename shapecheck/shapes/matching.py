@@ -36,6 +36,11 @@ _LARGE: Final = (*range(5040, 5104), *range(_EVEN - 64, _EVEN + 64))
 Evaluate: TypeAlias = Callable[[str], IntSize | None]
 
 
+def unevaluated(source: str) -> IntSize | None:
+    """Return None: nothing is known of the value of any expression."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Misfit:
     """Why a shape doesn't fit an annotation.
@@ -93,7 +98,7 @@ class Matcher:
     """
 
     facts: Facts
-    evaluate: Evaluate = lambda source: None
+    evaluate: Evaluate = unevaluated
     names: dict[str, DimExpr] = field(default_factory=dict)
     runs: dict[str, tuple[Item, ...]] = field(default_factory=dict)
     beside: Sequence[Shape] = ()

@@ -32,11 +32,11 @@ from shapecheck.analysis.program.syntax import name_of
 from shapecheck.analysis.values.model import Argument, Array, Ref
 from shapecheck.analysis.values.parts import GROWING, bounded
 from shapecheck.analysis.values.state import State, Yielded
-from shapecheck.dims import Atom, DimExpr, IntSize, Size, Sym
+from shapecheck.dims import Atom, DimExpr, Size, Sym
 from shapecheck.explain import Message
 from shapecheck.hints import Operand, Wanted
 from shapecheck.ops import UNKNOWN
-from shapecheck.shapes import Evaluate, Free, Matcher, Tensor
+from shapecheck.shapes import Evaluate, Free, Matcher, Tensor, unevaluated
 
 _AT_ONCE: Final = 32
 """As many unchanged things on the heap are compared in one step."""
@@ -491,7 +491,7 @@ class Frame:
 
         So all that it has goes with the last who needs it, and needn't be looked for as garbage.
         """
-        self.matcher.evaluate = _unknown
+        self.matcher.evaluate = unevaluated
         self.check_return = self.check_yield = self.fits_result = self.destination = None
 
     # Annotations --------------------------------------------------------------------------------
@@ -510,7 +510,3 @@ class Frame:
         if evaluate is not None:
             matcher.evaluate = evaluate
         return matcher
-
-
-def _unknown(source: str) -> IntSize | None:
-    return None

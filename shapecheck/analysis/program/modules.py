@@ -433,24 +433,23 @@ class Program:
         for name in asked:
             self._asked_last.pop(name, None)
             self._asked_last[name] = None
-        held = {name: one.source for name, one in self._modules.items() if one is not None}
-        left = sum(len(source.text) for source in held.values())
+        held = {name: one for name, one in self._modules.items() if one is not None}
+        before = left = sum(len(module.source.text) for module in held.values())
         if left <= MOST_TEXT:
             return
         gone = []
         never = [name for name in held if name not in self._asked_last]
         for name in (*never, *self._asked_last):
             if name in held and left > MOST_TEXT // 2:
-                left -= len(held[name].text)
+                left -= len(held[name].source.text)
                 gone.append(name)
-        dropped = [module for module in map(self._modules.get, gone) if module is not None]
+        self._forget(gone)
         for name in gone:
             self._asked_last.pop(name, None)
-            drop_parsed(held[name])
-        self._forget(gone)
-        for module in dropped:
-            module.let_go()
-        self._dropped += sum(len(held[name].text) for name in gone)
+            drop_parsed(held[name].source)
+            held[name].let_go()
+        del held  # nobody has them any more
+        self._dropped += before - left
         if self._dropped > _OFTEN * MOST_TEXT:
             self._dropped = 0
             gc.collect()  # functions in functions may hold them, which are as old by now
