@@ -34,6 +34,7 @@ INTERPRETED = (
     "dims/layouts.py",  # with what these are
     "signatures/index.py",  # what it keeps on disk is Python's own
     "analysis/host.py",  # what hosts give and get goes from one process to another,
+    "analysis/options.py",
     "analysis/pace.py",
     "analysis/findings.py",  # and so does what is said of each part
     "analysis/relevance.py",  # a run with nothing new asks for no more than this

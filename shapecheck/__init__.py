@@ -64,33 +64,34 @@ if TYPE_CHECKING:
 else:
     from importlib import import_module
 
-    _HOMES = {
-        "shapecheck.dims": "Dim",
-        "shapecheck.types": (
-            "BFloat16 Bool Complex Complex64 Complex128 Float Float8e4m3fn Float8e5m2 Float16 "
-            "Float32 Float64 Inexact Int Int8 Int16 Int32 Int64 Integer Num Real "
-            "ShapeAnnotationError Shaped UInt UInt8 UInt16 UInt32 UInt64"
-        ),
-        "shapecheck.runtime": (
-            "RaggedWarning ShapeError assert_shape dims_of disabled install_import_hook names "
-            "reveal_shape shapecheck trace watch"
-        ),
-    }
-    _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
-    __all__ = ["__version__", "dims", "named", *_HOME_OF]  # noqa: PLE0604 - the keys are strings
+    from shapecheck.late_names import homes_of as _homes_of
+    from shapecheck.late_names import late_names as _late_names
+
+    _HOMES = _homes_of(
+        {
+            "shapecheck.dims": "Dim",
+            "shapecheck.types": (
+                "BFloat16 Bool Complex Complex64 Complex128 Float Float8e4m3fn Float8e5m2 Float16 "
+                "Float32 Float64 Inexact Int Int8 Int16 Int32 Int64 Integer Num Real "
+                "ShapeAnnotationError Shaped UInt UInt8 UInt16 UInt32 UInt64"
+            ),
+            "shapecheck.runtime": (
+                "RaggedWarning ShapeError assert_shape dims_of disabled install_import_hook names "
+                "reveal_shape shapecheck trace watch"
+            ),
+        }
+    )
+    __all__ = ["__version__", "dims", "named", *_HOMES]  # noqa: PLE0604 - the keys are strings
     # IPython asks for these by name; nobody else is to have them.
     _OF_NOTEBOOKS = dict.fromkeys(
         ("load_ipython_extension", "unload_ipython_extension"), "shapecheck.notebook"
     )
+    _late = _late_names(__name__, {**_HOMES, **_OF_NOTEBOOKS})
 
     def __getattr__(name):
         if name in ("dims", "named"):  # the module is the function: see there
             return import_module(f"shapecheck.{name}")
-        home = _HOME_OF.get(name, _OF_NOTEBOOKS.get(name))
-        if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(home), name)
-        return value
+        return _late(name)
 
     def __dir__():
         return sorted({*globals(), *__all__})

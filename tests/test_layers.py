@@ -46,7 +46,9 @@ LAYERS = {
                 "ipython",
                 "config",
                 "distributed",
+                "late_names",
                 "machine",
+                "made_from_files",
                 "many_objects",
                 "markup",
                 "parallel",
@@ -105,7 +107,7 @@ LAYERS = {
 # before its own, and none beside it. `__init__.py`, the front, imports any; no room imports it.
 ROOMS = {
     "analysis": (
-        "pace relevance",
+        "options pace relevance",
         "host",
         "findings",
         "program",

@@ -8,32 +8,49 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-from shapecheck.analysis.findings import NO_TENSORS, Findings, Led, covered, merged
-from shapecheck.analysis.host import (
-    CAUSES,
-    Asked,
-    Body,
-    Cause,
-    Coverage,
-    Diagnostic,
-    Host,
-    Key,
-    Look,
-    OpCalled,
-    Options,
-    Recall,
-    RestsOn,
-    Seen,
-    Shown,
-    Source,
-    Span,
-    Unread,
-)
-from shapecheck.analysis.pace import UNBOUND, Pace
-from shapecheck.analysis.relevance import TENSORS, TEXT, is_installed, mentions_tensors
+from shapecheck.late_names import homes_of, late_names
 
 if TYPE_CHECKING:
     from shapecheck.analysis.check.module import Checking
+    from shapecheck.analysis.findings import NO_TENSORS, Findings, Led, covered, merged
+    from shapecheck.analysis.host import (
+        CAUSES,
+        Asked,
+        Body,
+        Cause,
+        Coverage,
+        Diagnostic,
+        Host,
+        Key,
+        Look,
+        OpCalled,
+        Recall,
+        RestsOn,
+        Seen,
+        Shown,
+        Source,
+        Span,
+        Unread,
+    )
+    from shapecheck.analysis.options import Options
+    from shapecheck.analysis.pace import UNBOUND, Pace
+    from shapecheck.analysis.relevance import TENSORS, TEXT, is_installed, mentions_tensors
+else:
+    __getattr__ = late_names(
+        __name__,
+        homes_of(
+            {
+                "shapecheck.analysis.findings": "NO_TENSORS Findings Led covered merged",
+                "shapecheck.analysis.host": (
+                    "CAUSES Asked Body Cause Coverage Diagnostic Host Key Look OpCalled "
+                    "Recall RestsOn Seen Shown Source Span Unread"
+                ),
+                "shapecheck.analysis.options": "Options",
+                "shapecheck.analysis.pace": "UNBOUND Pace",
+                "shapecheck.analysis.relevance": "TENSORS TEXT is_installed mentions_tensors",
+            }
+        ),
+    )
 
 __all__ = [
     "CAUSES",

@@ -62,20 +62,6 @@ class Diagnostic:
     blame: Blame | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The settings of `[tool.shapecheck]` that change verdicts.
-
-    `strict`: also report equations that an annotation doesn't promise.
-    `stubs`: folders with signature files of the user's own, searched before the shipped ones.
-    `wrappers`: dotted names that stand for an annotation: `my.Float["b c"]`.
-    """
-
-    strict: bool = False
-    stubs: tuple[str, ...] = ()
-    wrappers: tuple[str, ...] = ()
-
-
 CauseKind: TypeAlias = Literal[
     "parameter",
     "declared",

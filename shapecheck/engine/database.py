@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-import uuid
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 FILE: Final = "shapecheck.sqlite"
 _SECONDS: Final = 30.0
@@ -21,15 +20,15 @@ _SECONDS: Final = 30.0
 _MOMENT: Final = 0.01
 """Seconds until another try."""
 
-_VERSION: Final = 4
+_VERSION: Final = 6
 _SCHEMA: Final = """
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS said (
     maker TEXT, module TEXT, version TEXT, versions TEXT, said TEXT, covered TEXT, parts BLOB,
     PRIMARY KEY (maker, module, version)
 );
-CREATE TABLE IF NOT EXISTS reported (module TEXT PRIMARY KEY, digest TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS paths (module TEXT PRIMARY KEY, path TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS reported (module TEXT PRIMARY KEY, told TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files (module TEXT PRIMARY KEY, file TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS born (token TEXT);
 INSERT INTO born SELECT '{token}' WHERE NOT EXISTS (SELECT * FROM born);
 PRAGMA user_version = {version};
@@ -41,7 +40,7 @@ MOST_BYTES: Final = 256 << 20
 _DAMAGED: Final = (sqlite3.Error, UnicodeError, TypeError)
 """What Python's module raises over a damaged file: its own words may be damaged, too."""
 
-Row = tuple[str, ...]
+Row = tuple[Any, ...]
 
 
 class Database:
@@ -148,7 +147,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.close()
         raise sqlite3.DatabaseError("made by another version")
     if version == 0:
-        connection.executescript(_SCHEMA.format(token=uuid.uuid4().hex, version=_VERSION))
+        connection.executescript(_SCHEMA.format(token=os.urandom(16).hex(), version=_VERSION))
     if path.stat().st_size > MOST_BYTES:
         _shrink(connection)
     return connection

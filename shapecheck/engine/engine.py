@@ -27,10 +27,10 @@ from shapecheck.engine.records import (
     ModuleRecord,
     Numbers,
     PartRecord,
-    Versions,
     numbers,
 )
 from shapecheck.engine.store import Store
+from shapecheck.engine.versions import Versions
 
 if TYPE_CHECKING:
     from shapecheck.analysis.check.module import Checking

@@ -10,12 +10,12 @@ from typing import Final
 from shapecheck.engine.records import (
     ModuleRecord,
     covered_from_text,
-    digest,
     said_from_text,
     unzipped,
     versions_from_text,
     versions_to_text,
 )
+from shapecheck.engine.versions import digest
 
 _SURROGATE: Final = re.compile(r"\\u[dD]")
 

@@ -27,6 +27,7 @@ from shapecheck.analysis import (
     Span,
 )
 from shapecheck.blame import Blame
+from shapecheck.engine.versions import Versions
 
 _T = TypeVar("_T")
 
@@ -39,9 +40,6 @@ _DEEPEST: Final = 256
 _KINDS: Final = ("operation", "broadcast", "unfit", "equal", "number")
 _PARTS: Final = (None, "parameter", "result", "yielded", "field", "local")
 
-Versions: TypeAlias = dict[str, str | None]
-
-
 Numbers: TypeAlias = "array[int]"
 """Which of the readings of a module: there are thousands of them for each part of a large one."""
 
@@ -49,16 +47,6 @@ Numbers: TypeAlias = "array[int]"
 def numbers(some: Iterable[int]) -> Numbers:
     """Return numbers of readings; raises OverflowError or TypeError for what can't be one."""
     return array("I", some)
-
-
-def digest(content: bytes) -> str:
-    """Return what is another text for another content of a file."""
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
-def content_of(version: str | None) -> str | None:
-    """Return what a version of a module says of its content, before what it says of its path."""
-    return None if version is None else version.partition(" ")[0]
 
 
 _MOST_BYTES: Final = 64 << 20

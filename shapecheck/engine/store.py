@@ -5,30 +5,24 @@ A row is what was said of one text of one module, in the versions that others th
 
 from __future__ import annotations
 
-import hashlib
-import os
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
 from operator import add, sub
-from pathlib import Path
 from typing import Final, TypeAlias
 
-from shapecheck.analysis import Options
 from shapecheck.engine.database import Database
 from shapecheck.engine.packing import packed, unpacked
 from shapecheck.engine.records import (
     ModuleRecord,
-    content_of,
     covered_from_text,
-    digest,
     said_from_text,
     versions_from_text,
     versions_to_text,
 )
+from shapecheck.engine.seals import opened, opened_bytes, sealed, sealed_bytes
 from shapecheck.engine.shared import Shared
+from shapecheck.engine.versions import content_of, digest
 
 Version: TypeAlias = tuple[str, str]
 """A module, and one of its versions."""
@@ -138,10 +132,10 @@ class Store:
             with suppress(ValueError):
                 return ModuleRecord(
                     module,
-                    versions_from_text(_opened(versions)),
-                    said_from_text(_opened(said)),
-                    covered=covered_from_text(_opened(covered)),
-                    zipped=_opened_bytes(parts),
+                    versions_from_text(opened(versions)),
+                    said_from_text(opened(said)),
+                    covered=covered_from_text(opened(covered)),
+                    zipped=opened_bytes(parts),
                 )
         return None
 
@@ -158,10 +152,10 @@ class Store:
             self._maker,
             record.module,
             record.versions[record.module],
-            _sealed(versions_to_text(record.versions)),
-            _sealed(record.said_text),
-            _sealed(record.covered_text),
-            _sealed_bytes(record.zipped),
+            sealed(versions_to_text(record.versions)),
+            sealed(record.said_text),
+            sealed(record.covered_text),
+            sealed_bytes(record.zipped),
         )
         self._database.write("INSERT OR REPLACE INTO said VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         which = self._maker, record.module
@@ -181,7 +175,7 @@ class Store:
 
     def note_versions(self, record: ModuleRecord) -> None:
         """Take note that what is kept of a module holds for other versions of what was read."""
-        new = _sealed(versions_to_text(record.versions))
+        new = sealed(versions_to_text(record.versions))
         which = self._maker, record.module, record.versions[record.module]
         self._database.write(
             "UPDATE said SET versions = ? WHERE maker = ? AND module = ? AND version = ?",
@@ -192,74 +186,3 @@ class Store:
 def _is_of(record: ModuleRecord, version: str | None) -> bool:
     """Whether a record is of the content that a version has, wherever that lay."""
     return content_of(record.versions.get(record.module)) == content_of(version)
-
-
-def _sealed(text: str) -> str:
-    """Put before a text what tells whether it is still the same."""
-    return _sealed_bytes(text.encode()).decode()
-
-
-def _opened(text: object) -> str:
-    """Return a text that was sealed; raises ValueError where it isn't the same any more."""
-    found = _opened_bytes(str(text).encode(errors="surrogatepass"))
-    return found.decode(errors="surrogatepass")
-
-
-def _sealed_bytes(content: bytes) -> bytes:
-    return digest(content).encode() + b" " + content
-
-
-def _opened_bytes(found: object) -> bytes:
-    """Return bytes that were sealed; raises ValueError where they aren't the same any more."""
-    seal, _, content = found.partition(b" ") if isinstance(found, bytes) else (b"", b"", b"")
-    if seal != digest(content).encode():
-        raise ValueError("damaged")
-    return content
-
-
-# What can't change a verdict; everything else in the package can.
-_NOT_STATIC: Final = frozenset({"runtime", "named", "codemod", "cli", "parallel.py", "__main__.py"})
-
-
-def fingerprint(options: Options) -> str:
-    """Return what tells analyses apart that may say different things of one text.
-
-    These are shapecheck's own source, the settings, the signature files and the Python that parses.
-    """
-    # Where the folders of signature files lie is of no matter, only what is in them.
-    settings = replace(options, stubs=("",) * len(options.stubs))
-    found = hashlib.blake2b(repr((settings, sys.version_info[:2])).encode(), digest_size=16)
-    for path in _files_of_verdicts(options):
-        try:
-            with open(path, "rb") as file:  # noqa: PTH123 - there are hundreds, in each run
-                content = file.read()
-        except OSError as error:
-            content = repr(error).encode()
-        found.update(f"\0{os.path.basename(path)}\0{len(content)}\0".encode())  # noqa: PTH119
-        found.update(content)
-    return found.hexdigest()
-
-
-_MOST_SIGNATURES: Final = 10_000
-"""A folder of more files is refused where signatures are read."""
-
-
-def _files_of_verdicts(options: Options) -> Iterator[str]:
-    package = Path(__file__).parents[1]
-    for child in sorted(one.name for one in package.iterdir()):
-        if child not in _NOT_STATIC:
-            yield from _sources(f"{package}/{child}")
-    # Signature files: inside an installed package, beside a checked-out one.
-    if (package.parent / "pyproject.toml").is_file():
-        yield from _sources(f"{package.parent}/stubs")
-    for folder in options.stubs:  # in which there may be anything
-        yield from islice(filter(os.path.isfile, _sources(folder)), _MOST_SIGNATURES)
-
-
-def _sources(path: str) -> Iterator[str]:
-    if os.path.isfile(path):  # noqa: PTH113 - as above
-        yield path
-        return
-    for parent, folders, names in os.walk(path):
-        folders.sort()
-        yield from (f"{parent}/{name}" for name in sorted(names) if name.endswith((".py", ".pyi")))

@@ -73,8 +73,8 @@ class ModuleAnalysis:
         self._begin_update()
         record = self._find(file)
         reporter.report(file, record.said)
-        self._cached.note(record, self._asked.get(record.module, ()))
-        self._cached.note_paths(self._engines.of(file.fullname, file.path))
+        files = self._engines.files(file.fullname, file.path)
+        self._cached.note(record, self._asked.get(record.module, ()), files)
         if self._forgotten is not None:
             self._forgotten.keep(file, record, reporter)
         return {name for name, seen in record.versions.items() if seen is not None} - {

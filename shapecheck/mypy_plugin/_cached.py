@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shapecheck.analysis import mentions_tensors
+from shapecheck.engine import Told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,15 +34,40 @@ class Cached:
 
         Where something that it rests on has changed, that is found out: it mostly says the same.
         """
-        said = self._reported.of(module)
-        if said is None:
+        told = self._reported.of(module)
+        if told is None:
             return True
+        files = self._engines.files(module, path)
+        holds = told.holds(files.version)
+        if not holds and self._is_said_again(module, path, told):
+            versions = {name: files.version(name) for name in told.rests_on}
+            self._reported.note(module, Told.of(told.digest, told.asked, versions))
+            holds = True
+        self._note_files(files)
+        return holds
+
+    def note(self, record: ModuleRecord, asked: Iterable[str], files: MypyFiles) -> None:
+        """Take note of what is reported of a module.
+
+        `asked` are the modules of which it was asked whether they have to do with tensors.
+        """
+        is_idle = not record.has_parts and not record.said
+        versions = {**{name: files.version(name) for name in asked}, **record.versions}
+        told = Told.of(_IDLE if is_idle else record.digest, asked, versions)
+        self._reported.note(record.module, told)
+        self._note_files(files)
+
+    def forget(self, module: str) -> None:
+        """Take note of a module of which mypy would drop what is reported."""
+        self._reported.note(module, None)
+
+    def _is_said_again(self, module: str, path: str, told: Told) -> bool:
+        """Whether what was told would be said now, where something that it rests on has changed."""
         engine = self._engines.of(module, path)
-        said, *asked = said.split(" ")
-        is_about = any(is_about_tensors(engine, name) for name in asked)
-        if said == _IDLE:
+        is_about = any(is_about_tensors(engine, name) for name in told.asked)
+        if told.digest == _IDLE:
             return not is_about
-        if asked and not is_about:
+        if told.asked and not is_about:
             return False
         record = engine.known(module)
         if record is None:
@@ -53,24 +79,11 @@ class Cached:
                 record = engine.record(module)
             except Exception:  # noqa: BLE001 - it fails again where that is told
                 return False
-        return record.digest == said
+        return record.digest == told.digest
 
-    def note(self, record: ModuleRecord, asked: Iterable[str]) -> None:
-        """Take note of what is reported of a module.
-
-        `asked` are the modules of which it was asked whether they have to do with tensors.
-        """
-        is_idle = not record.has_parts and not record.said
-        noted = " ".join((_IDLE if is_idle else record.digest, *asked))
-        self._reported.note(record.module, noted)
-
-    def note_paths(self, engine: Engine[MypyFiles]) -> None:
-        """Take note of where the modules are that an engine has seen."""
-        self._reported.note_paths(engine.files.paths())
-
-    def forget(self, module: str) -> None:
-        """Take note of a module of which mypy would drop what is reported."""
-        self._reported.note(module, None)
+    def _note_files(self, files: MypyFiles) -> None:
+        for module, file in files.new():
+            self._reported.note_file(module, file)
 
 
 def is_about_tensors(engine: Engine[MypyFiles], module: str) -> bool:

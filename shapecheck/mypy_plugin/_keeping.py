@@ -6,12 +6,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from shapecheck.engine import Database, Shared, Store
+from shapecheck.engine import Database
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shapecheck.config import Sharing
+    from shapecheck.engine import Store
 
 # What this process has told already.
 _TOLD: Final[set[str]] = set()
@@ -26,6 +27,8 @@ def store_in(
     """
     if folder is None:
         return None
+    from shapecheck.engine import Shared, Store  # late: a run with nothing new needs neither
+
     shared = None
     if sharing is not None:
         shared = Shared(sharing.place, note, read_only=sharing.read_only)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -71,16 +71,18 @@ class ShapecheckPlugin(Plugin):
         self._finder = ModuleFinder(
             (*options.mypy_path, *_environment_path()), libraries=project.packages
         )
-        self._reader = SourceReader(
-            dict(options.shadow_file or ()), show_absolute_path=options.show_absolute_path
-        )
         # The daemon reads mypy's cache and never writes it.
         is_daemon = options.fine_grained_incremental
-        store = store_in(folder, project.fingerprint, project.sharing, tell)
         known = None if folder is None else Database(Path(folder), read_only=is_daemon)
         reported = Reported(known)
-        self._finder.remembered = reported.paths
+        self._finder.remembered = {name: file.path for name, file in reported.files.items()}
+        self._reader = SourceReader(
+            dict(options.shadow_file or ()),
+            reported.files.values(),
+            show_absolute_path=options.show_absolute_path,
+        )
         self._token = reported.token
+        store = partial(store_in, folder, project.fingerprint, project.sharing, tell)
         self._engines = Engines(self._reader, self._finder, project.options, store, stays=is_daemon)
         self._cached = Cached(self._engines, reported)
         self._reporter: Reporter | None = None

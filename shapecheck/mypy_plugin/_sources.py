@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from mypy.util import DecodeError, decode_python_encoding
 
-from shapecheck.analysis import Source
+from shapecheck.engine import File
 from shapecheck.engine import digest as digest_of
+from shapecheck.made_from_files import Stamp, is_settled, stamp_of
 from shapecheck.project.folders import Folders, join, source_root
 from shapecheck.project.libraries import is_about_torch, is_followed
 from shapecheck.project.relevance import hands_out_shapes, is_library
@@ -20,33 +21,49 @@ from shapecheck.project.relevance import hands_out_shapes, is_library
 if TYPE_CHECKING:
     from mypy.nodes import MypyFile
 
+    from shapecheck.analysis import Source
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
     """Which version of a file was read: a stamp that is quick to compare, a digest that decides.
 
     A file whose stamp has changed is still the same version if its digest is: a fresh checkout in
-    CI has new times and old contents.
+    CI has new times and old contents. `text` is what is another one where the content or the path
+    is, `hands_out` whether a module of a library is worth reading. A stamp that wasn't settled when
+    the file was read may be that of another content by now.
     """
 
     path: str
-    mtime_ns: int
-    size: int
+    stamp: Stamp
     digest: str
+    text: str
+    hands_out: bool
+    is_settled: bool
 
 
 class SourceReader:
     """Reads files, each version once, and hands out the same `Source` object for it again.
 
-    `shadows` maps a path to the file that mypy reads in its place (`--shadow-file`).
+    `shadows` maps a path to the file that mypy reads in its place (`--shadow-file`). What was
+    `remembered` of files isn't read again for their versions alone.
     """
 
-    def __init__(self, shadows: Mapping[str, str], *, show_absolute_path: bool) -> None:
+    def __init__(
+        self,
+        shadows: Mapping[str, str],
+        remembered: Iterable[File] = (),
+        *,
+        show_absolute_path: bool,
+    ) -> None:
         self._shadows = {str(Path(path).absolute()): shadow for path, shadow in shadows.items()}
         self._show_absolute_path = show_absolute_path
         self._current_folder = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118
         self._sources: dict[tuple[str, str], tuple[Source, Version]] = {}
-        self._digests: dict[tuple[str, int, int], str] = {}
+        self._known = {
+            (one.path, (one.written, one.changed, one.size)): (one.digest, one.hands_out)
+            for one in remembered
+        }
 
     def display(self, path: str) -> str:
         """Return a path as mypy's messages show it."""
@@ -54,47 +71,62 @@ class SourceReader:
             return os.path.abspath(path)  # noqa: PTH100
         return os.path.normpath(path).removeprefix(self._current_folder)
 
+    def version(self, module: str, path: str) -> Version | None:
+        """Return the version of the text of a module; None where there is none to read."""
+        actual = self._actual(path)
+        stamp = _stamp(actual)
+        known = None if stamp is None else self._known.get((actual, stamp))
+        if stamp is not None and known is not None:
+            digest, hands_out = known
+            text = f"{digest} {self.display(path)}"
+            return Version(path, stamp, digest, text, hands_out, is_settled=True)
+        read = self.read(module, path)
+        return read and read[1]
+
     def read(self, module: str, path: str) -> tuple[Source, Version] | None:
         """Return the text of a module; None where there is none (a namespace package, say)."""
-        stamp = self._stamp(path)
+        from shapecheck.analysis import Source  # late: a run with nothing new asks for no text
+
+        actual = self._actual(path)
+        stamp = _stamp(actual)
         if stamp is None:
             return None
         known = self._sources.get((module, path))
-        if known is not None and (known[1].mtime_ns, known[1].size) == stamp:
+        if known is not None and known[1].stamp == stamp:
             return known
+        settled = is_settled(stamp)
         try:
-            content = self._content(path)
+            content = Path(actual).read_bytes()
             text = decode_python_encoding(content)
         except (OSError, UnicodeError, DecodeError):
             return None
-        version = Version(path, *stamp, self._digest(path, stamp, content))
-        found = Source(module, self.display(path), text), version
-        self._sources[module, path] = found
+        shown = self.display(path)
+        hands_out = is_library(path) and hands_out_shapes(path, text, stamp[2])
+        digest = digest_of(content)
+        version = Version(path, stamp, digest, f"{digest} {shown}", hands_out, settled)
+        if settled:
+            self._known[actual, stamp] = digest, hands_out
+        found = self._sources[module, path] = Source(module, shown, text), version
         return found
 
-    def _stamp(self, path: str) -> tuple[int, int] | None:
-        try:
-            status = os.stat(self._actual(path))  # noqa: PTH116 - three times as fast
-        except (OSError, ValueError):
-            return None
-        if not S_ISREG(status.st_mode):  # a pipe waits for ever, and a device never ends
-            return None
-        return status.st_mtime_ns, status.st_size
-
-    def _content(self, path: str) -> bytes:
-        return Path(self._actual(path)).read_bytes()
+    def file(self, version: Version) -> File:
+        """Return what other runs may know of a file that was read."""
+        is_known = version.is_settled and self._actual(version.path) == version.path
+        stamp = version.stamp if is_known else (0, 0, 0)
+        return File(version.path, *stamp, version.digest, version.hands_out)
 
     def _actual(self, path: str) -> str:
         return self._shadows.get(str(Path(path).absolute()), path) if self._shadows else path
 
-    def _digest(self, path: str, stamp: tuple[int, int], content: bytes | None = None) -> str:
-        key = (path, *stamp)
-        digest = self._digests.get(key)
-        if digest is None:
-            content = self._content(path) if content is None else content
-            digest = digest_of(content)
-            self._digests[key] = digest
-        return digest
+
+def _stamp(path: str) -> Stamp | None:
+    try:
+        status = os.stat(path)  # noqa: PTH116 - three times as fast
+    except (OSError, ValueError):
+        return None
+    if not S_ISREG(status.st_mode):  # a pipe waits for ever, and a device never ends
+        return None
+    return stamp_of(status)
 
 
 class ModuleFinder:
@@ -164,46 +196,65 @@ class MypyFiles:
         self._reader = reader
         self._finder = finder
         self._looker = looker
-        self._found: dict[str, tuple[Source, Version] | None] = {}
+        self._versions: dict[str, Version | None] = {}
+        self._sources: dict[str, Source | None] = {}
+        self._late: set[str] = set()
+        self._new: set[str] = set()
 
     def source(self, module: str) -> Source | None:
         """Return the source of a module by its dotted name, or None where there is none to read."""
-        if module not in self._found:
-            self._found[module] = self._find(module)
-        found = self._found[module]
-        return found and found[0]
+        if module not in self._sources:
+            version = self._version(module)
+            found = None if version is None else self._reader.read(module, version.path)
+            read = found and found[1]
+            if _text(read) != _text(version):  # it has just been written
+                self._late.add(module)
+                self._see(module, read)
+            self._sources[module] = found and found[0]
+        return self._sources[module]
 
     def version(self, module: str) -> str | None:
         """Return what is another text where the module's source or its path is."""
-        self.source(module)
-        found = self._found[module]
-        return found and f"{found[1].digest} {found[0].path}"
+        return _text(self._version(module))
 
-    def paths(self) -> dict[str, str]:
-        """Return where the modules are that have been asked for."""
-        return {name: found[1].path for name, found in self._found.items() if found is not None}
+    def new(self) -> Iterator[tuple[str, File]]:
+        """Yield where modules are that were seen for the first time since this was asked last."""
+        new, self._new = self._new, set()
+        for module in new:
+            version = self._versions[module]
+            if version is not None:
+                yield module, self._reader.file(version)
 
     def renew(self) -> set[str]:
         """See all modules as they are now; return those that have changed, come or gone."""
-        changed = set()
-        for module, known in self._found.items():
+        changed, self._late = self._late, set()
+        for module, known in [*self._versions.items()]:
             found = self._find(module)
-            if found is not known and (found and found[0]) != (known and known[0]):
+            if _text(found) != _text(known):
                 changed.add(module)
-            self._found[module] = found
+                self._sources.pop(module, None)
+            self._see(module, found)
         return changed
 
-    def _find(self, module: str) -> tuple[Source, Version] | None:
+    def _version(self, module: str) -> Version | None:
+        if module not in self._versions:
+            self._see(module, self._find(module))
+        return self._versions[module]
+
+    def _see(self, module: str, version: Version | None) -> None:
+        self._versions[module] = version
+        self._new.add(module)
+
+    def _find(self, module: str) -> Version | None:
         path = self._finder.find(module, self._looker)
-        found = None if path is None else self._reader.read(module, path)
-        if path is None or not is_library(path) or _has_annotations(found) or is_followed(path):
+        found = None if path is None else self._reader.version(module, path)
+        if path is None or not is_library(path) or is_followed(path):
             return found
-        return None
+        return found if found is not None and found.hands_out else None
 
 
-def _has_annotations(found: tuple[Source, Version] | None) -> bool:
-    """Is a module of a library worth reading?"""
-    return found is not None and hands_out_shapes(found[1].path, found[0].text, found[1].size)
+def _text(version: Version | None) -> str | None:
+    return None if version is None else version.text
 
 
 def _is_typed(root: str, parts: list[str]) -> bool:

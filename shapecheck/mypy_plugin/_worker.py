@@ -17,6 +17,7 @@ import sys
 import threading
 import weakref
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, PriorityQueue, SimpleQueue
 from typing import IO, TYPE_CHECKING, Final, TypeAlias
 
@@ -244,9 +245,11 @@ def serve() -> None:
     start: Start = pickle.load(incoming)
     reader = SourceReader(start.shadows, show_absolute_path=start.show_absolute_path)
     finder = ModuleFinder(start.roots, start.packages, start.packages)
-    store = store_in(
-        start.folder, start.fingerprint, start.sharing, lambda text: messages.put(_Note(text))
-    )
+
+    def note(text: str) -> None:
+        messages.put(_Note(text))
+
+    store = partial(store_in, start.folder, start.fingerprint, start.sharing, note)
     engines = Engines(reader, finder, start.options, store)
     # Two more threads, so that neither process ever waits for the other to read.
     threading.Thread(target=_receive, args=(incoming, requests, done), daemon=True).start()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
+
+from shapecheck.made_from_files import MadeFromFiles
 
 _FOLDERS: Final = ("site-packages", "dist-packages")
 _INFO: Final = ".dist-info"
@@ -16,6 +19,8 @@ _REQUIRES: Final = re.compile(
     re.MULTILINE,
 )
 _TOP: Final = re.compile(r"(\w+)(?:/|\.py,)")
+_FORM: Final = 1
+"""Another number where something else is read there."""
 
 
 def is_followed(path: str) -> bool:
@@ -39,11 +44,21 @@ def is_about_torch(folder: str, package: str) -> bool:
 
 @lru_cache(maxsize=16)
 def _about_torch(folder: str, changed: int) -> frozenset[str]:
-    """Return the packages in a folder, as it was changed last, that need torch.
+    """Return the packages in a folder, as it was changed last, that need torch."""
+    kept = MadeFromFiles(__file__, _FORM, [folder], folder)
+    known = kept.load()
+    if isinstance(known, list):
+        return frozenset(map(str, known))
+    found = frozenset(_needing_torch(folder))
+    kept.keep(sorted(found))
+    return found
+
+
+def _needing_torch(folder: str) -> Iterator[str]:
+    """Yield the packages in a folder that need torch.
 
     A package is called as the distribution that it came with, or stands in the list of its files.
     """
-    found: set[str] = set()
     for name in os.listdir(folder):  # noqa: PTH208
         if not name.endswith(_INFO):
             continue
@@ -51,11 +66,10 @@ def _about_torch(folder: str, changed: int) -> frozenset[str]:
         said = _content(os.path.join(info, "METADATA"))  # noqa: PTH118
         about = said.partition(b"\n\n")[0].decode(errors="replace")  # a description follows
         if _REQUIRES.search(about) is not None:
-            found.add(name.partition("-")[0])
+            yield name.partition("-")[0]
             record = _content(os.path.join(info, "RECORD")).decode(errors="replace")  # noqa: PTH118
             tops = map(_TOP.match, record.splitlines())
-            found.update(top[1] for top in tops if top is not None)
-    return frozenset(found)
+            yield from (top[1] for top in tops if top is not None)
 
 
 def _content(path: str) -> bytes:

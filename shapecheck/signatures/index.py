@@ -1,22 +1,20 @@
 """Finds what signature files define, and keeps that for the next start.
 
 A file is parsed whole once; of each signature its text is kept, which is parsed again when the op
-is first used. The index of the shipped files lies beside this module's bytecode, in `__pycache__`.
+is first used. The index of the shipped files lies beside this module's bytecode.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import os
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import cache_from_source
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Any, Final
+
+from shapecheck.made_from_files import MadeFromFiles
 
 FORMAT: Final = 5
 FLAGS: Final[Mapping[str, str]] = {
@@ -125,13 +123,11 @@ def files(folder: Path, keep: bool) -> list[StubFile]:
     paths = _below(folder)
     if not keep:
         return [_Reader(path, folder).file for path in paths]
-    kept = Path(cache_from_source(__file__)).with_suffix(".json")
-    key = list(_stamps([Path(__file__), *paths]))
-    found = _load(kept, key)
+    kept = MadeFromFiles(__file__, FORMAT, map(str, (__file__, *paths)))
+    found = _load(kept)
     if found is None:
         found = [_Reader(path, folder).file for path in paths]
-        if not sys.dont_write_bytecode:
-            _save(kept, key, found)
+        kept.keep([_plain(file) for file in found])
     return found
 
 
@@ -151,19 +147,11 @@ def _below(folder: Path) -> list[Path]:
     return sorted(found)
 
 
-def _stamps(paths: Iterable[Path]) -> Iterator[list[Any]]:
-    for path in paths:
-        status = path.stat()
-        yield [str(path), status.st_mtime_ns, status.st_size]
-
-
-def _load(kept: Path, key: Sequence[Any]) -> list[StubFile] | None:
+def _load(kept: MadeFromFiles) -> list[StubFile] | None:
     try:
-        content = json.loads(kept.read_bytes())
-        if content["format"] != FORMAT or content["key"] != key:
-            return None
-        return [_restored(one) for one in content["files"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        made = kept.load()
+        return None if made is None else [_restored(one) for one in made]
+    except (ValueError, KeyError, TypeError):
         return None
 
 
@@ -195,15 +183,6 @@ def _plain(file: StubFile) -> dict[str, Any]:
         "classes": classes,
         "examples": file.examples,
     }
-
-
-def _save(kept: Path, key: Sequence[Any], found: Sequence[StubFile]) -> None:
-    content = {"format": FORMAT, "key": key, "files": [_plain(file) for file in found]}
-    draft = kept.with_name(f"{kept.name}.{os.getpid()}")
-    with suppress(OSError):  # a folder that can't be written to: the next start reads again
-        kept.parent.mkdir(exist_ok=True)
-        draft.write_text(json.dumps(content), "utf-8")
-        draft.replace(kept)
 
 
 class _Reader:

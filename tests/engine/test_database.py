@@ -12,7 +12,7 @@ import pytest
 from shapecheck.engine import Database, ModuleRecord, Store, Tally
 from shapecheck.engine.database import FILE
 from shapecheck.engine.records import Grounds
-from shapecheck.engine.reported import Reported
+from shapecheck.engine.reported import File, Reported, Told
 
 INSERT = "INSERT INTO reported VALUES (?, ?)"
 ALL = "SELECT * FROM reported ORDER BY module"
@@ -31,10 +31,10 @@ def test_what_a_file_has(tmp_path: Path) -> None:
     assert len(database.token) == 32
     assert again.token == database.token != Database(tmp_path).token
     assert (database.note, again.note) == (None, None)
-    for pragma, value in (("journal_mode", "wal"), ("synchronous", 0), ("user_version", 4)):
+    for pragma, value in (("journal_mode", "wal"), ("synchronous", 0), ("user_version", 6)):
         assert again.rows(f"PRAGMA {pragma}", ()) == [(value,)]
     names = again.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name", ())
-    assert names == [("born",), ("paths",), ("reported",), ("said",)]
+    assert names == [("born",), ("files",), ("reported",), ("said",)]
 
 
 def test_who_may_only_read(tmp_path: Path) -> None:
@@ -236,38 +236,84 @@ def test_what_runs_had_to_do() -> None:
     assert one + Tally() == one - Tally() == one
 
 
+def told(said: str, **versions: str | None) -> Told:
+    """What was reported of a module that rests on modules in these versions."""
+    return Told.of(said, [], versions)
+
+
+def file(path: str, size: int = 1) -> File:
+    """Where a module lies that has never been edited."""
+    return File(path, 10, 20, size, "12ab", hands_out=False)
+
+
 def test_what_was_reported(tmp_path: Path) -> None:
     """Who asks again knows what was noted last, and of what nothing is said any more nothing."""
     reported = Reported(Database(tmp_path))
-    assert (reported.of("a"), reported.paths) == (None, {})
-    reported.note("a", "1")
-    reported.note("a", "2")
-    reported.note("b", "1")
+    assert (reported.of("a"), reported.files) == (None, {})
+    reported.note("a", told("1", a="v"))
+    reported.note("a", Told.of("2", ["b", "c"], {"a": "v", "b": "w", "c": None}))
+    reported.note("b", told("1"))
     reported.note("c", None)
-    reported.note_paths({"a": "a.py", "b": "b.py"})
-    reported.note_paths({"a": "x/a.py"})
+    reported.note_file("a", file("a.py"))
+    reported.note_file("b", file("b.py"))
+    reported.note_file("a", file("x/a b.py", 2))
     for one in (reported, Reported(Database(tmp_path))):
-        assert [one.of(name) for name in "abc"] == ["2", "1", None]
-        assert one.paths == {"a": "x/a.py", "b": "b.py"}
+        found = one.of("a")
+        assert found is not None
+        assert (found.digest, found.asked, found.rests_on) == ("2", ("b", "c"), ("a", "b", "c"))
+        assert one.of("b") == told("1")
+        assert one.of("c") is None
+        assert one.files == {"a": file("x/a b.py", 2), "b": file("b.py")}
         assert one.token == Database(tmp_path).token != ""
     reported.note("a", None)
     for one in (reported, Reported(Database(tmp_path))):
-        assert [one.of(name) for name in "ab"] == [None, "1"]
+        assert [one.of(name) for name in "ab"] == [None, told("1")]
+
+
+@pytest.mark.parametrize(
+    ("versions", "holds"),
+    [
+        ({"a": "v", "b": None}, True),
+        ({"a": "v", "b": None, "c": "other"}, True),
+        ({"a": "w", "b": None}, False),
+        ({"a": "v", "b": "None"}, False),
+        ({"a": None, "b": None}, False),
+        ({"a": "v b None", "b": None}, False),
+    ],
+)
+def test_whether_what_was_reported_holds(versions: dict[str, str | None], holds: bool) -> None:
+    """It does where each module that it rests on has the version that it had."""
+    assert told("1", b=None, a="v").holds(versions.__getitem__) is holds
 
 
 def test_what_is_noted_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is what was noted before, nothing is written."""
     reported = Reported(Database(tmp_path))
-    reported.note("a", "1")
-    reported.note_paths({"a": "a.py"})
+    reported.note("a", told("1"))
+    reported.note_file("a", file("a.py"))
     monkeypatch.setattr(Database, "write", lambda *given: pytest.fail("it is written again"))
-    reported.note("a", "1")
-    reported.note_paths({"a": "a.py"})
-    reported.note_paths({})
+    for one in (reported, Reported(Database(tmp_path))):
+        one.note("a", told("1"))
+        one.note_file("a", file("a.py"))
+
+
+def test_damaged_rows(tmp_path: Path) -> None:
+    """A file is left out, and what was reported of a module holds no more."""
+    database = Database(tmp_path)
+    reported = Reported(database)
+    for name in "ab":
+        reported.note_file(name, file(f"{name}.py"))
+        reported.note(name, told("1", c="v"))
+    for table, column in (("files", "file"), ("reported", "told")):
+        database.write(f"UPDATE {table} SET {column} = {column} || ' ' WHERE module = 'a'", ())
+    again = Reported(database)
+    assert again.files == {"b": file("b.py")}
+    held = [one is not None and one.holds(lambda name: "v") for one in map(again.of, "ab")]
+    assert held == [False, True]
 
 
 def test_nobody_who_keeps_what_was_reported() -> None:
     reported = Reported(None)
-    reported.note("a", "1")
-    reported.note_paths({"a": "a.py"})
-    assert (reported.of("a"), reported.paths, reported.token) == (None, {}, "")
+    reported.note("a", told("1"))
+    reported.note_file("a", file("a.py"))
+    assert (reported.of("a"), reported.files, reported.token) == (None, {}, "")

@@ -548,14 +548,14 @@ def test_many_processes_make_the_file_at_once(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from shapecheck.engine import Database\n"
         "database = Database(Path(sys.argv[1]))\n"
-        "database.write('INSERT INTO reported VALUES (?, ?)', (sys.argv[2], 'x'))\n"
+        "database.write('INSERT INTO born VALUES (?)', (sys.argv[2],))\n"
     )
     for attempt in range(3):
         folder = tmp_path / str(attempt)
         command = [sys.executable, "-c", program, str(folder)]
         several = [subprocess.Popen([*command, str(number)]) for number in range(8)]
         assert [one.wait() for one in several] == [0] * 8
-        assert len(Database(folder).rows("SELECT * FROM reported", ())) == 8
+        assert len(Database(folder).rows("SELECT * FROM born", ())) == 9
 
 
 def test_a_damaged_row_is_found_out_again(tmp_path: Path) -> None:

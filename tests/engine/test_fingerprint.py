@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from shapecheck.analysis import Options
-from shapecheck.engine import store
-from shapecheck.engine.store import fingerprint
+from shapecheck.engine import fingerprint, maker
 
 
 def test_what_is_compiled_of_a_source_has_no_say(tmp_path: Path) -> None:
@@ -52,7 +51,7 @@ def laid_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Options:
     for name in FILES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("text\n")
-    monkeypatch.setattr(store, "__file__", str(folder / "package" / "engine" / "store.py"))
+    monkeypatch.setattr(maker, "__file__", str(folder / "package" / "engine" / "maker.py"))
     return Options(stubs=(str(folder / "mine"),))
 
 
@@ -114,7 +113,7 @@ def test_of_more_signatures_than_may_be_read(
     """A folder of more is refused elsewhere: here the first have a say."""
     options = laid_out(tmp_path, monkeypatch)
     for most, names in ((1, ["a.pyi"]), (2, ["a.pyi", "b/c.pyi"])):
-        monkeypatch.setattr(store, "_MOST_SIGNATURES", most)
+        monkeypatch.setattr(maker, "_MOST_SIGNATURES", most)
         before = fingerprint(options)
         said = []
         for name in ("a.pyi", "b/c.pyi"):

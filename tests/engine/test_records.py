@@ -25,7 +25,8 @@ from shapecheck.analysis import (
 from shapecheck.blame import Blame
 from shapecheck.engine import ModuleRecord, digest
 from shapecheck.engine.packing import packed, unpacked
-from shapecheck.engine.records import Grounds, PartRecord, Readings, content_of, numbers, unzipped
+from shapecheck.engine.records import Grounds, PartRecord, Readings, numbers, unzipped
+from shapecheck.engine.versions import content_of
 
 BEYOND = 1_000_000
 """The last line that there may be."""

@@ -31,12 +31,12 @@ from shapecheck.analysis.host import (
     Host,
     Key,
     Look,
-    Options,
     Recall,
     RestsOn,
     Source,
     Span,
 )
+from shapecheck.analysis.options import Options
 from shapecheck.analysis.pace import UNBOUND, Pace
 from shapecheck.analysis.relevance import TENSORS, TEXT, is_installed, mentions_tensors
 

@@ -9,6 +9,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,18 @@ def test_nothing_has_changed(project: Project) -> None:
     """A second run takes everything from the cache."""
     assert project.check() == says("one")
     assert checked_again(project) == set()
+
+
+def test_what_a_run_with_nothing_new_imports(project: Project) -> None:
+    """Neither the engine nor what its records are made of: importing these takes longer."""
+    timed = replace(project, environment={**project.environment, "PYTHONPROFILEIMPORTTIME": "1"})
+    assert project.check() == says("one")
+    for engine_is_needed in (False, True):
+        imported = timed.run(".").stderr
+        assert "shapecheck.engine.reported" in imported
+        assert ("shapecheck.engine.engine" in imported) is engine_is_needed
+        assert ("shapecheck.engine.records" in imported) is engine_is_needed
+        project.write({"pkg/told.py": "# says two\n"})
 
 
 @pytest.mark.parametrize("how", [(".",), PARALLEL], ids=["one process", "parallel"])
@@ -111,9 +124,11 @@ def from_elsewhere(database: Path) -> None:
         connection.commit()
 
 
-def with_damaged_rows(database: Path) -> None:
+def changed(project: Project, statement: str) -> None:
+    """Change what is kept of a project."""
+    (database,) = project.folder.glob("cache/*/shapecheck/shapecheck.sqlite")
     with closing(sqlite3.connect(database)) as connection:
-        connection.execute("UPDATE said SET versions = '[', parts = '{}', said = '3'")
+        connection.execute(statement)
         connection.commit()
 
 
@@ -130,12 +145,31 @@ def test_a_damaged_database(project: Project, damage: Callable[[Path], None]) ->
 
 
 def test_damaged_rows(project: Project) -> None:
-    """What can't be read isn't known, and is found out again."""
-    (database,) = project.folder.glob("cache/*/shapecheck/shapecheck.sqlite")
-    with_damaged_rows(database)
+    """What can't be read isn't known, and is found out again when somebody needs it."""
+    changed(project, "UPDATE said SET versions = '[', parts = '{}', said = '3'")
+    assert checked_again(project) == set()
+    assert project.check() == says("one")
+    project.write({"pkg/told.py": "# says two\n"})
+    assert "looker" in checked_again(project)
+    assert project.check() == says("two")
+
+
+@pytest.mark.parametrize("content", ["''", "told || ' '", "substr(told, 40)", "x'ff'", "3"])
+def test_damaged_rows_of_what_was_reported(project: Project, content: str) -> None:
+    """mypy's cache isn't trusted without it."""
+    changed(project, f"UPDATE reported SET told = {content}")
     assert "looker" in checked_again(project)
     assert checked_again(project) == set()
     assert project.check() == says("one")
+
+
+@pytest.mark.parametrize("content", ["''", "file || ' '", "substr(file, 40)", "x'ff'", "3"])
+def test_damaged_rows_of_files(project: Project, content: str) -> None:
+    """It changes nothing of what is said."""
+    changed(project, f"UPDATE files SET file = {content}")
+    assert checked_again(project) == set()
+    project.write({"pkg/told.py": "# says two\n"})
+    assert project.check() == says("two")
 
 
 @pytest.mark.parametrize("how", [(".",), PARALLEL], ids=["one process", "parallel"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from shapecheck import made_from_files
 from shapecheck.signatures import StubError, Table, index
 
 STUB = """\
@@ -24,7 +25,9 @@ def scale(input: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]: ...
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(index, "cache_from_source", lambda source: str(tmp_path / "kept.pyc"))
+    kept = str(tmp_path / "kept.pyc")
+    monkeypatch.setattr(made_from_files, "cache_from_source", lambda source: kept)
+    monkeypatch.setattr(made_from_files, "_SETTLED", 0)
     monkeypatch.setattr("sys.dont_write_bytecode", False)
     folder = tmp_path / "stubs"
     folder.mkdir()
@@ -35,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_same_from_the_files_and_from_what_was_kept(folder: Path) -> None:
     read = index.files(folder, keep=True)
     kept = folder.parent / "kept.json"
-    assert json.loads(kept.read_text())["files"]
+    assert json.loads(kept.read_text())["made"]
     again = index.files(folder, keep=True)
     assert again == read
     assert [name for f in again for entry in f.functions for name in entry.names] == [
@@ -57,7 +60,7 @@ def test_an_edit_counts(folder: Path) -> None:
     assert Table([folder]).signature("more.f") is not None
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff", b'{"format": 1, "key": []}'])
+@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff", b'{"key": "", "made": []}'])
 def test_a_damaged_index_is_read_anew(folder: Path, content: bytes) -> None:
     read = index.files(folder, keep=True)
     (folder.parent / "kept.json").write_bytes(content)
@@ -65,7 +68,7 @@ def test_a_damaged_index_is_read_anew(folder: Path, content: bytes) -> None:
 
 
 def test_a_place_that_cannot_be_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index, "cache_from_source", lambda source: "/dev/null/kept.pyc")
+    monkeypatch.setattr(made_from_files, "cache_from_source", lambda source: "/dev/null/kept.pyc")
     assert index.files(folder, keep=True)
 
 

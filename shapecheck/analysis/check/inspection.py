@@ -9,8 +9,9 @@ from shapecheck.analysis.check.parts import check_watched, parts_of
 from shapecheck.analysis.coverage import measure
 from shapecheck.analysis.coverage import unread as looking
 from shapecheck.analysis.coverage.watching import Watcher
-from shapecheck.analysis.host import Body, Host, Options, Source, Unread
+from shapecheck.analysis.host import Body, Host, Source, Unread
 from shapecheck.analysis.interpreter.budget import Effort
+from shapecheck.analysis.options import Options
 
 
 @checking.without_collecting

@@ -35,7 +35,6 @@ from shapecheck.analysis.host import (
     Host,
     Key,
     Look,
-    Options,
     Recall,
     RestsOn,
     Source,
@@ -45,6 +44,7 @@ from shapecheck.analysis.host import (
 from shapecheck.analysis.interpreter import calls, decorators, expressions, statements
 from shapecheck.analysis.interpreter.budget import BudgetExceeded, Effort
 from shapecheck.analysis.interpreter.frame import Frame
+from shapecheck.analysis.options import Options
 from shapecheck.analysis.pace import UNBOUND
 from shapecheck.analysis.program import asking
 from shapecheck.analysis.program.answers import (

@@ -16,7 +16,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from shapecheck import dtypes
 from shapecheck.analysis.findings import Findings, Lines
-from shapecheck.analysis.host import Host, Options, Source, Span
+from shapecheck.analysis.host import Host, Source, Span
+from shapecheck.analysis.options import Options
 from shapecheck.analysis.program.answers import SAME, Grounds, Likeness, Memory, Telling
 from shapecheck.analysis.program.grafting import grafted
 from shapecheck.analysis.program.model import NOTHING, Class, Dotted, Function, ModuleRef, Value

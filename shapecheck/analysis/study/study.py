@@ -22,12 +22,13 @@ from shapecheck.analysis.check.parts import functions as functions_of
 from shapecheck.analysis.check.parts import nested
 from shapecheck.analysis.check.symbolic import start
 from shapecheck.analysis.check.tensor_evidence import optional, shown, shown_sizes
-from shapecheck.analysis.host import Host, Options, Source
+from shapecheck.analysis.host import Host, Source
 from shapecheck.analysis.interpreter import body
 from shapecheck.analysis.interpreter.budget import Budget, BudgetExceeded, Effort
 from shapecheck.analysis.interpreter.frame import Frame, observing
 from shapecheck.analysis.interpreter.generators import is_generator
 from shapecheck.analysis.interpreter.inlining import end_of
+from shapecheck.analysis.options import Options
 from shapecheck.analysis.program.answers import Place, places
 from shapecheck.analysis.program.model import NOTHING, Function, Value
 from shapecheck.analysis.program.syntax import Def, is_def, nodes_of
