@@ -122,7 +122,7 @@ class Engine(Generic[F]):
         if found is None and self._store is not None:
             version = self.files.version(module)
             found = self._store.find(module, version)
-            if found is not None and found.versions.get(module) == version:
+            if found is not None and found.said and found.versions.get(module) == version:
                 if not _is_inside(found.said, self.files.source(module)):
                     return None
             if found is not None:

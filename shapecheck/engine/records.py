@@ -10,6 +10,7 @@ import json
 import zlib
 from array import array
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -125,7 +126,6 @@ class ModuleRecord:
 
     __slots__ = (
         "_grounds",
-        "_readings",
         "_text",
         "_zipped",
         "covered",
@@ -147,7 +147,6 @@ class ModuleRecord:
         self.module, self.versions, self.said = module, versions, said
         self.covered = covered
         self._grounds, self._text, self._zipped = grounds, text, zipped
-        self._readings: Readings | None = None
 
     @property
     def grounds(self) -> Grounds | None:
@@ -163,20 +162,24 @@ class ModuleRecord:
     def readings(self) -> Readings | None:
         """What was read for all its parts; None as `grounds` is.
 
-        It is a small part of what was kept, and all that who wants to know if that holds asks for.
+        It is a small part of what was kept, and all that who wants to know if that holds asks for,
+        once: many records are asked, and what each was made from would take much room.
         """
         if self._grounds is not None:
             return Readings(self._grounds.readings, self._grounds.digests)
-        if self._readings is None and (self._text or self._zipped) is not None:
+        if (self._text or self._zipped) is not None:
             try:
-                self._readings = _readings_from_text(self.text.partition("\n")[0])
+                return _readings_from_text(self.text.partition("\n")[0])
             except ValueError:
                 self._text = self._zipped = None
-        return self._readings
+        return None
 
     @property
     def has_parts(self) -> bool:
         """Whether it was checked, part by part."""
+        if self._grounds is None and (self._text or self._zipped) is not None:
+            with suppress(ValueError):
+                return not self.text.endswith(_NO_PARTS)
         return bool(self.grounds and self.grounds.parts)
 
     def has_read(self, keys: Collection[Key]) -> bool:
@@ -187,7 +190,7 @@ class ModuleRecord:
     def text(self) -> str:
         """What its parts rest on, written down; raises ValueError where that can't be unzipped."""
         if self._text is None and self._zipped is not None:
-            self._text = unzipped(self._zipped)
+            return unzipped(self._zipped)
         return self._text or _grounds_to_text(self._grounds or Grounds())
 
     @property
@@ -213,7 +216,13 @@ class ModuleRecord:
     def seen_with(self, versions: Versions) -> ModuleRecord:
         """Return it as it is where what was read of other modules is the same in these."""
         return ModuleRecord(
-            self.module, versions, self.said, self._grounds, self._text, self.covered
+            self.module,
+            versions,
+            self.said,
+            self._grounds,
+            self._text,
+            self.covered,
+            self._zipped,
         )
 
 
@@ -277,6 +286,10 @@ def _grounds_to_text(grounds: Grounds) -> str:
         for one in grounds.parts
     ]
     return f"{json.dumps(readings)}\n{json.dumps([questions, parts])}"
+
+
+_NO_PARTS: Final = ", []]"
+"""The end of a text where nothing was checked."""
 
 
 def _readings_from_text(text: str) -> Readings:

@@ -51,7 +51,7 @@ class Cached:
 
         `asked` are the modules of which it was asked whether they have to do with tensors.
         """
-        is_idle = not record.has_parts and not record.said
+        is_idle = not record.said and not record.has_parts
         versions = {**{name: files.version(name) for name in asked}, **record.versions}
         told = Told.of(_IDLE if is_idle else record.digest, asked, versions)
         self._reported.note(record.module, told)
