@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from shapecheck.engine.seals import opened, sealed
-from shapecheck.engine.versions import digest_of_all
+from shapecheck.engine.versions import digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +29,10 @@ class Told(NamedTuple):
     seen: str
 
     @classmethod
-    def of(cls, digest: str, asked: Iterable[str], versions: Mapping[str, str | None]) -> Told:
+    def of(cls, said: str, asked: Iterable[str], versions: Mapping[str, str | None]) -> Told:
         """Return what was reported where the modules that it rests on have these versions."""
         rests_on = tuple(sorted(versions))
-        return cls(digest, tuple(asked), rests_on, _seen(rests_on, versions.__getitem__))
+        return cls(said, tuple(asked), rests_on, _seen(rests_on, versions.__getitem__))
 
     def holds(self, version: Callable[[str], str | None]) -> bool:
         """Whether all that had a say in it is as it was; `version` returns that of a module."""
@@ -47,14 +47,15 @@ class Told(NamedTuple):
     def from_text(text: object) -> Told:
         """Return what was written down; what is damaged holds of nothing."""
         try:
-            digest, asked, rests_on, seen = opened(text).split("\n")
+            said, asked, rests_on, seen = opened(text).split("\n")
         except ValueError:
             return Told("", (), (), "")
-        return Told(digest, tuple(asked.split()), tuple(rests_on.split()), seen)
+        return Told(said, tuple(asked.split()), tuple(rests_on.split()), seen)
 
 
 def _seen(modules: Iterable[str], version: Callable[[str], str | None]) -> str:
-    return digest_of_all((module, version(module)) for module in modules)
+    text = "\0".join([f"{module} {version(module) or ''}" for module in modules])
+    return digest(text.encode(errors="surrogatepass"))
 
 
 class File(NamedTuple):
@@ -74,15 +75,15 @@ class File(NamedTuple):
 
     def to_text(self) -> str:
         """Return it as it is written down."""
-        *numbers, digest, hands_out = self[1:]
-        return sealed(" ".join(map(str, (*numbers, digest, int(hands_out), self.path))))
+        numbers = self.written, self.changed, self.size
+        return sealed(" ".join(map(str, (*numbers, self.digest, int(self.hands_out), self.path))))
 
     @staticmethod
     def from_text(text: object) -> File | None:
         """Return what was written down; None for what is damaged."""
         with suppress(ValueError):
-            written, changed, size, digest, hands_out, path = opened(text).split(" ", 5)
-            return File(path, int(written), int(changed), int(size), digest, hands_out == "1")
+            written, changed, size, of_text, hands_out, path = opened(text).split(" ", 5)
+            return File(path, int(written), int(changed), int(size), of_text, hands_out == "1")
         return None
 
 

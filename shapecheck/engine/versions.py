@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from typing import TypeAlias
 
 Versions: TypeAlias = dict[str, str | None]
@@ -18,9 +17,3 @@ def digest(content: bytes) -> str:
 def content_of(version: str | None) -> str | None:
     """Return what a version of a module says of its content, before what it says of its path."""
     return None if version is None else version.partition(" ")[0]
-
-
-def digest_of_all(versions: Iterable[tuple[str, str | None]]) -> str:
-    """Return what is another text where one of some modules has another version."""
-    text = "\0".join([f"{module} {version or ''}" for module, version in versions])
-    return digest(text.encode(errors="surrogatepass"))

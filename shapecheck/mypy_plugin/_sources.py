@@ -169,10 +169,13 @@ class ModuleFinder:
 
     def _find_on_disk(self, module: str, looker: tuple[str, str]) -> str | None:
         parts = module.split(".")
-        inside = os.sep.join(parts[:-1])  # noqa: PTH118 - as below
 
         def may_have(root: str) -> bool:
-            return parts[-1] in self._folders.stems(join(root, inside) if inside else root)
+            for part in parts[:-1]:
+                if part not in self._folders.stems(root):
+                    return False
+                root = join(root, part)
+            return parts[-1] in self._folders.stems(root)
 
         packages = (one for one in self._packages if may_have(one) and _is_typed(one, parts))
         libraries = (
@@ -197,6 +200,7 @@ class MypyFiles:
         self._finder = finder
         self._looker = looker
         self._versions: dict[str, Version | None] = {}
+        self._texts: dict[str, str | None] = {}
         self._sources: dict[str, Source | None] = {}
         self._late: set[str] = set()
         self._new: set[str] = set()
@@ -215,7 +219,10 @@ class MypyFiles:
 
     def version(self, module: str) -> str | None:
         """Return what is another text where the module's source or its path is."""
-        return _text(self._version(module))
+        try:
+            return self._texts[module]
+        except KeyError:
+            return _text(self._version(module))
 
     def new(self) -> Iterator[tuple[str, File]]:
         """Yield where modules are that were seen for the first time since this was asked last."""
@@ -243,6 +250,7 @@ class MypyFiles:
 
     def _see(self, module: str, version: Version | None) -> None:
         self._versions[module] = version
+        self._texts[module] = _text(version)
         self._new.add(module)
 
     def _find(self, module: str) -> Version | None:

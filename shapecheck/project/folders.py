@@ -61,13 +61,19 @@ def join(folder: str, name: str) -> str:
     return f"{folder}{'' if folder.endswith(os.sep) else os.sep}{name}"
 
 
+_UNTIDY: Final = (os.sep * 2, f"{os.sep}.", *filter(None, [os.altsep]))
+"""What may be in a path that says nothing in it."""
+
+
 @lru_cache(maxsize=4096)
 def source_root(module: str, path: str) -> str:
     """Return the folder that the dotted name of a module starts from."""
     depth = module.count(".") + 1
-    folder = Path(path)
-    if folder.stem == "__init__":
-        depth += 1
+    if path.startswith(".") or any(one in path for one in _UNTIDY):
+        path = str(Path(path))
+    folder, name = os.path.split(path)
+    if os.path.splitext(name)[0] != "__init__":  # noqa: PTH122 - as below
+        depth -= 1
     for _ in range(depth):
-        folder = folder.parent
-    return str(folder)
+        folder = os.path.dirname(folder)  # noqa: PTH120 - asked for each module, and twice as fast
+    return folder or "."

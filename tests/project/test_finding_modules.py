@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -14,7 +15,7 @@ from mypy.modulefinder import FindModuleCache
 from mypy.modulefinder import SearchPaths as MypyPaths
 from mypy.options import Options
 
-from shapecheck.project.folders import Folders
+from shapecheck.project.folders import Folders, source_root
 from shapecheck.project.search import Search, SearchPaths
 from shapecheck.project.settings import Settings
 from shapecheck.project.targets import TargetError, find
@@ -110,3 +111,21 @@ def test_where_modules_lie(seed: int, tmp_path: Path, monkeypatch: pytest.Monkey
     found = {name: theirs.find_module(name, fast_path=True) for name in names}
     files = {name: path for name, path in found.items() if isinstance(path, str)}
     assert {name: path for name in names if (path := ours.find(name)) is not None} == files
+
+
+@pytest.mark.parametrize(
+    ("module", "path", "root"),
+    [
+        ("m", "m.py", "."),
+        ("m", "./m.py", "."),
+        ("m", "/m.pyi", "/"),
+        ("p.m", "p/m.py", "."),
+        ("p.m", "src/p/m.py", "src"),
+        ("p.m", "../src//p/./m.py", "../src"),
+        ("p.q", "/src/p/q/__init__.py", "/src"),
+        ("p", ".hidden/p/__init__.pyi", ".hidden"),
+        ("p.q.m", "m.py", "."),
+    ],
+)
+def test_where_a_dotted_name_starts(module: str, path: str, root: str) -> None:
+    assert source_root(module, path.replace("/", os.sep)) == root.replace("/", os.sep)
