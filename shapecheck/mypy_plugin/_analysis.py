@@ -50,8 +50,6 @@ class ModuleAnalysis:
         self._forgotten = Forgotten(finder, self._holds, self._find) if is_daemon else None
         self._has_updated = False
         self._asked: dict[str, list[str]] = {}
-        # A daemon's files change between two updates.
-        self._is_new_update = is_daemon
 
     def expect(self, file: MypyFile) -> None:
         """Have a module that mypy has just parsed analysed ahead, where that may come in useful."""
@@ -70,7 +68,6 @@ class ModuleAnalysis:
 
     def run(self, file: MypyFile, reporter: Reporter) -> set[str]:
         """Analyse a module and report; return the modules whose source had a say in it."""
-        self._begin_update()
         record = self._find(file)
         reporter.report(file, record.said)
         files = self._engines.files(file.fullname, file.path)
@@ -92,14 +89,11 @@ class ModuleAnalysis:
         if self._forgotten is not None:
             # mypy looks at the module that it checks at the end of an update first in a build, too.
             self._has_updated = self._has_updated or self._forgotten.has_any
-            self._begin_update()
+            if not reporter.has_reported_any():
+                # mypy hands out its modules before it updates one, but where it deletes one it
+                # doesn't.
+                self._engines.renew()
             self._forgotten.report(reporter)
-            self._is_new_update = True
-
-    def _begin_update(self) -> None:
-        if self._is_new_update:
-            self._engines.renew()
-            self._is_new_update = False
 
     def _holds(self, file: MypyFile, record: ModuleRecord) -> bool:
         """Whether what was said of a module would be said now."""

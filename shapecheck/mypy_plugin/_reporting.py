@@ -52,6 +52,11 @@ class Reporter:
         self._forget_if_reset()
         return file.fullname in self._reported
 
+    def has_reported_any(self) -> bool:
+        """Has any module been reported since then?"""
+        self._forget_if_reset()
+        return bool(self._reported)
+
     def _forget_if_reset(self) -> None:
         if self._infos is not self.errors.error_info_map:
             self._infos = self.errors.error_info_map

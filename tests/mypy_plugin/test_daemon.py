@@ -81,6 +81,14 @@ def test_an_edit_of_a_module_that_another_looks_at(project: Project) -> None:
     assert check(project) == printed.replace("one", "three")
 
 
+def test_what_another_looks_at_is_deleted_first(project: Project) -> None:
+    """No module is updated, and the looker shows that it is gone."""
+    project.write({"m.py": "import re  # torch\n# @ look other\n", "other.py": "# says one\n"})
+    assert "m.py:2: error: other says one" in check(project)
+    (project.folder / "other.py").unlink()
+    assert "m.py:2: error: other says nothing" in check(project)
+
+
 def test_a_crash(project: Project) -> None:
     """The daemon outlives it."""
     check(project)
