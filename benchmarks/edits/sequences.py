@@ -20,6 +20,7 @@ PLUGIN: Final = "plugins = shapecheck.mypy_plugin\n"
 _PLACES: Final = "show_column_numbers = True\nshow_error_end = True\nwarn_unused_ignores = True\n"
 SETTINGS_OF_ALL: Final = f"[mypy]\n{PLUGIN}{_PLACES}"
 _OURS: Final = ("[shape", "shapecheck", "Revealed shape")
+_CRASH: Final = "Daemon crashed!"
 _WAYS: Final = ("normal", "normal", "normal", "error", "skip")
 
 
@@ -120,15 +121,20 @@ def reduced(difference: Difference, plan: Plan) -> Difference:
 
 
 def is_of_mypy_alone(difference: Difference, plan: Plan) -> bool:
-    """Does mypy without the plugin say something else after these steps, too?"""
-    if difference.has_shapes:
+    """Does mypy without the plugin say something else after these steps, too?
+
+    Or does its daemon crash: then it says nothing of shapes either.
+    """
+    has_crashed = _has_crashed(difference.said)
+    if difference.has_shapes and not has_crashed:
         return False
     plan = replace(plan, faces=_both(difference.face, plan), every=1 << 30)
     plain = [
         Step(step.kind, {**step.tree, SETTINGS: step.tree[SETTINGS].replace(PLUGIN, "")})
         for step in difference.steps
     ]
-    return any(_last(steps, plan) is not None for steps in (plain[-2:], plain))
+    found = (_last(steps, plan) for steps in (plain[-2:], plain))
+    return any(one is not None and _has_crashed(one.said) >= has_crashed for one in found)
 
 
 def told(difference: Difference) -> Iterator[str]:
@@ -221,6 +227,10 @@ def _flat(said: Said) -> list[str]:
 def _diff(before: list[str], after: list[str], old: str, new: str) -> list[str]:
     lines = difflib.unified_diff(before, after, old, new, n=0, lineterm="")
     return [f"    {line}" for line in lines if not line.startswith("@@")]
+
+
+def _has_crashed(said: Said) -> bool:
+    return _CRASH in said.get("", ())
 
 
 def _has_shapes(expected: Said, said: Said) -> bool:

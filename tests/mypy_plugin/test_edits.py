@@ -14,7 +14,16 @@ from tests.mypy_plugin.conftest import SETTINGS, Project
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from edits.faces import FACES, SMALL_LIBRARIES
-from edits.sequences import Plan, Step, differences, drawn, reduced, told
+from edits.sequences import (
+    Plan,
+    Step,
+    differences,
+    drawn,
+    is_of_mypy_alone,
+    reduced,
+    told,
+)
+from edits.trees import SETTINGS as MYPY_SETTINGS
 
 SEED, STEPS = "4", 6
 
@@ -50,3 +59,16 @@ def test_a_difference_is_found(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> N
     (first, *_) = differences(steps, Plan(("afresh", "process"), None))
     assert (first.face, len(first.steps), first.has_shapes) == ("process", 3, True)
     assert first.lines() == ["    --- expected", "    +++ process", "    +[shape]"]
+
+
+@pytest.mark.parametrize(
+    ("said", "is_its_own"), [("Daemon crashed!", True), ("m.py:1: error: x  [shape]", False)]
+)
+def test_a_crash_of_mypys_own(said: str, is_its_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It isn't the plugin's where it is there without, though nothing is said of shapes then."""
+    monkeypatch.setattr("edits.faces.Cold.say", lambda _: {"m.py": ["[shape]"]})
+    monkeypatch.setattr("edits.faces.Daemon.say", lambda _: {"": [said]})
+    monkeypatch.setattr("edits.faces.Daemon.close", lambda _: None)
+    plan = Plan(("cold", "daemon"), None)
+    (found,) = differences([Step("", {MYPY_SETTINGS: ""})], plan)
+    assert (found.has_shapes, is_of_mypy_alone(found, plan)) == (True, is_its_own)
