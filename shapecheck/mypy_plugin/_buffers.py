@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import ast
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from mypy.nodes import MemberExpr
 from mypy.types import Instance, TypeVarType, UnionType, get_proper_type
 
 from shapecheck.mypy_plugin._names import MODULE, REGISTERING, TENSOR
+from shapecheck.mypy_plugin._rechecking import always
+from shapecheck.project.relevance import is_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mypy.checker import TypeChecker
     from mypy.nodes import TypeInfo
     from mypy.plugin import AttributeContext, ClassDefContext
     from mypy.types import Type
@@ -67,6 +70,9 @@ def attribute(ctx: AttributeContext) -> Type:
         owner = get_proper_type(owner.upper_bound)
     if not (isinstance(owner, Instance) and isinstance(known, UnionType)):
         return ctx.default_attr_type
+    checker = cast("TypeChecker", ctx.api)
+    if any(_is_elsewhere(one, checker) for one in owner.type.mro):
+        always(checker)
     name = ctx.context.name if isinstance(ctx.context, MemberExpr) else ""
     kept = (one.metadata.get(_METADATA, {}).get(_REGISTERED, ()) for one in owner.type.mro)
     if any(name in names for names in kept):
@@ -74,6 +80,12 @@ def attribute(ctx: AttributeContext) -> Type:
             if isinstance(option, Instance) and option.type.fullname == TENSOR:
                 return option
     return ctx.default_attr_type
+
+
+def _is_elsewhere(info: TypeInfo, checker: TypeChecker) -> bool:
+    """Whether a class is in another module of the project than the one that is being checked."""
+    module = checker.modules.get(info.module_name)
+    return module is not None and module is not checker.tree and not is_library(module.path)
 
 
 def _tensors(node: ast.ClassDef) -> set[str]:

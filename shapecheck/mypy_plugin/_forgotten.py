@@ -1,9 +1,9 @@
 """What mypy's daemon has forgotten of our errors is reported again.
 
 The daemon drops all errors before it updates a module, and calls for the analysis of that module
-alone; for one that is deleted it calls no one. When all is updated, it checks again each module and
-function that had an error the last time. So a small module of Python's own always has one, which
-nobody sees: when the daemon comes to check that module, all others are as they will be shown.
+alone; for one that is deleted it calls no one. When all is updated, it checks again what it is to
+(see `have_checked`): always a small module of Python's own, too. When it comes to that one, all
+others are as they will be shown.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from mypy.errors import ErrorInfo
-
 from shapecheck.mypy_plugin._names import ALWAYS_CHECKED, ALWAYS_CHECKED_TYPE
+from shapecheck.mypy_plugin._rechecking import have_checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,11 +92,8 @@ class Forgotten:
     def _ask(self, errors: Errors) -> None:
         """Have the daemon come back at the end of its next update."""
         file = self._finder.modules.get(ALWAYS_CHECKED)
-        if file is None:
-            return
-        infos = errors.error_info_map.setdefault(file.path, [])
-        if not any(info.target == ALWAYS_CHECKED for info in infos):
-            infos.append(_unseen())
+        if file is not None:
+            have_checked(errors, file.path, ALWAYS_CHECKED, ALWAYS_CHECKED)
 
 
 def dependencies() -> list[tuple[int, str, int]]:
@@ -130,23 +126,3 @@ def _go_on(errors: Errors) -> None:
     """
     errors.flushed_files.difference_update(errors.has_blockers)
     errors.has_blockers.clear()
-
-
-def _unseen() -> ErrorInfo:
-    info = ErrorInfo(
-        import_ctx=[],
-        local_ctx=(None, None),
-        line=1,
-        column=0,
-        end_line=1,
-        end_column=1,
-        severity="note",
-        message="",
-        code=None,
-        blocker=False,
-        only_once=False,
-        module=ALWAYS_CHECKED,
-        target=ALWAYS_CHECKED,
-    )
-    info.hidden = True
-    return info

@@ -21,6 +21,7 @@ from mypy.types import (
 )
 
 from shapecheck.mypy_plugin._names import FORWARD, IDENTITY, LAYERS, LOOSE_PARAMETERS, MODULE
+from shapecheck.mypy_plugin._rechecking import when_changed
 from shapecheck.mypy_plugin._views import given_views, is_elementwise
 from shapecheck.project.relevance import is_library
 
@@ -36,10 +37,12 @@ def call_as_forward(ctx: MethodSigContext) -> FunctionLike:
     receiver = ctx.type
     if not isinstance(receiver, Instance):
         return ctx.default_signature
+    checker = cast("TypeChecker", ctx.api)
+    if receiver.type.has_base(MODULE):
+        when_changed(checker, (f"{one.fullname}.{FORWARD}" for one in receiver.type.mro))
     owner = _owner_of_forward(receiver.type)
     if owner is None:
         return ctx.default_signature
-    checker = cast("TypeChecker", ctx.api)
     forward = get_proper_type(
         checker.expr_checker.analyze_external_member_access(FORWARD, receiver, ctx.context)
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.mypy_plugin.conftest import by_file
+from tests.mypy_plugin.conftest import TYPED_CALLS, by_file
 
 if TYPE_CHECKING:
     from tests.mypy_plugin.conftest import Project
@@ -176,6 +176,41 @@ def test_steps(new_project: Callable[..., Project]) -> None:
             shutil.rmtree(project.folder / "fresh")
             printed = project.run("run", "--", *arguments, module="mypy.dmypy").stdout
             assert (step, by_file(printed)) == (step, by_file(cold))
+    finally:
+        project.run("stop", module="mypy.dmypy")
+
+
+NET = """\
+import torch
+from torch import Tensor, nn
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(3))
+
+    def forward(self, x: Tensor, n: int) -> Tensor:
+        return x
+"""
+USES = {
+    "calling.py": "from net import Net\ndef call(net: Net) -> None:\n    net(net.mean, 1)\n",
+    "reading.py": "from net import Net\ndef read(net: Net) -> None:\n    net.mean[0]\n",
+}
+
+
+def test_types_that_the_plugin_tells(new_project: Callable[..., Project]) -> None:
+    """A call of a module is checked again with its `forward`, what reads a buffer with that."""
+    project = new_project({"net.py": NET, "pyproject.toml": TYPED_CALLS, **USES})
+    edits = [
+        ("n: int", "n: str", 'calling.py:3: error: Argument 2 to "forward" of "Net" has'),
+        ('"mean"', '"means"', 'reading.py:3: error: Value of type "Tensor | Module" is not index'),
+    ]
+    try:
+        for old, new, printed in edits:
+            project.write({"net.py": NET})
+            assert check(project).startswith("Success")
+            project.write({"net.py": NET.replace(old, new)})
+            assert printed in check(project)
     finally:
         project.run("stop", module="mypy.dmypy")
 
