@@ -29,6 +29,8 @@ def draw(tree: Tree, history: list[Tree], rng: random.Random) -> tuple[str, Tree
         return "syntax error mended", mended
     if len(history) > 1 and rng.random() < 0.08:
         return "a step back", history[-2]
+    if len(history) > 2 and rng.random() < 0.04:
+        return "another branch", rng.choice(history)
     for _ in range(TRIES):
         name, change = rng.choice(_WEIGHTED)
         after = change(tree, rng)
@@ -193,6 +195,50 @@ def _copied(tree: Tree, rng: random.Random) -> Tree | None:
     return None if path in tree else {**tree, path: tree[name]}
 
 
+def _package(tree: Tree, rng: random.Random) -> Tree | None:
+    """A module becomes a package, or a package that is one file becomes a module."""
+    name = _one(tree, rng)
+    if name is None or name.endswith(".pyi"):
+        return None
+    folder, _, file = name.rpartition("/")
+    if file == "__init__.py":
+        if any(path.startswith(f"{folder}/") for path in tree if path != name):
+            return None
+        path = f"{folder}.py"
+    else:
+        path = f"{name.removesuffix('.py')}/__init__.py"
+    after = {other: text for other, text in tree.items() if other != name}
+    return None if path in tree else {**after, path: tree[name]}
+
+
+def _traded(tree: Tree, rng: random.Random) -> Tree | None:
+    """Two modules trade what stands in them."""
+    names = modules(tree)
+    if len(names) < 2:
+        return None
+    one, other = rng.sample(names, 2)
+    return {**tree, one: tree[other], other: tree[one]}
+
+
+def _folder(tree: Tree, rng: random.Random) -> Tree | None:
+    """A folder is gone with all that is in it."""
+    names = modules(tree)
+    folders = sorted({name.rpartition("/")[0] for name in names if "/" in name})
+    if not folders:
+        return None
+    gone = f"{rng.choice(folders)}/"
+    after = {path: text for path, text in tree.items() if not path.startswith(gone)}
+    return after if len(modules(after)) > 1 else None
+
+
+def _several(tree: Tree, rng: random.Random) -> Tree | None:
+    """Several edits are made before anybody looks."""
+    for _ in range(rng.randint(2, 5)):
+        _, change = rng.choice(_WEIGHTED)
+        tree = change(tree, rng) or tree
+    return tree
+
+
 def _removed(tree: Tree, rng: random.Random) -> Tree | None:
     """A module is gone, and nobody who imports it was told."""
     name = _one(tree, rng)
@@ -295,10 +341,10 @@ def _broken(tree: Tree, rng: random.Random) -> Tree | None:
     return None if name is None else {**tree, name: _BROKEN + tree[name]}
 
 
-def _strict(tree: Tree, rng: random.Random) -> Tree | None:
-    """Shapecheck's settings become strict, or no longer are."""
+def _settings(tree: Tree, rng: random.Random) -> Tree | None:
+    """One of shapecheck's settings is turned on, or no longer is."""
     text = tree.get(PROJECT, "")
-    line = "strict = true\n"
+    line = rng.choice(("strict = true\n", "typed_calls = true\n", "suspicions = true\n"))
     return {**tree, PROJECT: text.replace(line, "") if line in text else f"{_table(text)}{line}"}
 
 
@@ -360,13 +406,17 @@ _KINDS: Final[tuple[tuple[str, int, Change], ...]] = (
     ("file added", 3, _added),
     ("file copied", 1, _copied),
     ("file removed", 2, _removed),
+    ("module or package", 1, _package),
+    ("texts traded", 1, _traded),
+    ("folder removed", 1, _folder),
+    ("several", 2, _several),
     ("imports", 4, _imports),
     ("lines", 3, _lines),
     ("comment", 3, _comment),
     ("__init__", 2, _init),
     ("stub file", 2, _stub_file),
     ("syntax error", 2, _broken),
-    ("strict", 1, _strict),
+    ("settings", 1, _settings),
     ("signature files", 1, _signature_files),
     ("options", 1, _options),
     ("targets", 2, _targets),
