@@ -20,7 +20,7 @@ PLUGIN: Final = "plugins = shapecheck.mypy_plugin\n"
 _PLACES: Final = "show_column_numbers = True\nshow_error_end = True\nwarn_unused_ignores = True\n"
 SETTINGS_OF_ALL: Final = f"[mypy]\n{PLUGIN}{_PLACES}"
 _OURS: Final = ("[shape", "shapecheck", "Revealed shape")
-_CRASH: Final = "Daemon crashed!"
+_STOPS: Final = ("Daemon crashed!", "error: Cannot read file", "error: Source file found twice")
 _WAYS: Final = ("normal", "normal", "normal", "error", "skip")
 
 
@@ -123,10 +123,10 @@ def reduced(difference: Difference, plan: Plan) -> Difference:
 def is_of_mypy_alone(difference: Difference, plan: Plan) -> bool:
     """Does mypy without the plugin say something else after these steps, too?
 
-    Or does its daemon crash: then it says nothing of shapes either.
+    Or does one of the two stop: then it says nothing of shapes either.
     """
-    has_crashed = _has_crashed(difference.said)
-    if difference.has_shapes and not has_crashed:
+    has_stopped = _has_stopped(difference)
+    if difference.has_shapes and not has_stopped:
         return False
     plan = replace(plan, faces=_both(difference.face, plan), every=1 << 30)
     plain = [
@@ -134,7 +134,7 @@ def is_of_mypy_alone(difference: Difference, plan: Plan) -> bool:
         for step in difference.steps
     ]
     found = (_last(steps, plan) for steps in (plain[-2:], plain))
-    return any(one is not None and _has_crashed(one.said) >= has_crashed for one in found)
+    return any(one is not None and _has_stopped(one) >= has_stopped for one in found)
 
 
 def told(difference: Difference) -> Iterator[str]:
@@ -229,8 +229,9 @@ def _diff(before: list[str], after: list[str], old: str, new: str) -> list[str]:
     return [f"    {line}" for line in lines if not line.startswith("@@")]
 
 
-def _has_crashed(said: Said) -> bool:
-    return _CRASH in said.get("", ())
+def _has_stopped(difference: Difference) -> bool:
+    lines = _flat(difference.expected) + _flat(difference.said)
+    return any(stop in line for line in lines for stop in _STOPS)
 
 
 def _has_shapes(expected: Said, said: Said) -> bool:

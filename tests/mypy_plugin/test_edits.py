@@ -62,9 +62,14 @@ def test_a_difference_is_found(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(
-    ("said", "is_its_own"), [("Daemon crashed!", True), ("m.py:1: error: x  [shape]", False)]
+    ("said", "is_its_own"),
+    [
+        ("Daemon crashed!", True),
+        ("m.py: error: Cannot read file: No such file or directory", True),
+        ("m.py:1: error: x  [shape]", False),
+    ],
 )
-def test_a_crash_of_mypys_own(said: str, is_its_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_of_mypys_own(said: str, is_its_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """It isn't the plugin's where it is there without, though nothing is said of shapes then."""
     monkeypatch.setattr("edits.faces.Cold.say", lambda _: {"m.py": ["[shape]"]})
     monkeypatch.setattr("edits.faces.Daemon.say", lambda _: {"": [said]})
