@@ -230,21 +230,19 @@ def _find_builders(cls: Class) -> tuple[set[str], list[_Method], list[_Method]]:
     return building, builders, others
 
 
-def taken_over(cls: Class, name: str) -> tuple[Class, ast.expr] | None:
-    """Return the annotation of the parameter that a constructor assigns to an attribute, for good.
+def taken_over(cls: Class, name: str) -> Declared | None:
+    """Return what the parameter is declared to be that a constructor keeps, for good."""
 
-    And the class whose constructor it is.
-    """
-
-    def found() -> tuple[Class, ast.expr] | None:
+    def found() -> Declared | None:
         init = find_method(cls, "__init__")
         if init is None or init.owner is None or name in assigned(cls)[0]:
             return None
         if not is_def(init.node):
             return None
         arguments = declarations.arguments_of(init.node)
-        given = {one.arg: one.annotation for one in arguments if one.annotation is not None}
+        annotated = {one.arg for one in arguments if one.annotation is not None}
+        says = {one.name: one.declared for one in declarations.declaration(init).params}
         kept = [param for attr, param in init.module.syntax.taken(init.node) if attr == name]
-        return next(((init.owner, given[param]) for param in kept if param in given), None)
+        return next((says[param] for param in kept if param in annotated), None)
 
     return cls.module.recall(("taken over", cls.node, name), found, None)

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from shapecheck.analysis.annotations.reader import reader
-from shapecheck.analysis.program.declared import AnyDecl, CallableDecl, Declared, TensorDecl
+from shapecheck.analysis.program.declared import (
+    AnyDecl,
+    CallableDecl,
+    Declared,
+    TensorDecl,
+    alternatives,
+)
 from shapecheck.analysis.program.model import Function, dotted
 from shapecheck.analysis.program.modules import Module
 from shapecheck.analysis.program.syntax import Def, called, is_def
@@ -72,35 +78,34 @@ def _read(function: Function) -> Declaration:
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
     for argument, default in zip(positional, [*defaults, *arguments.defaults], strict=True):
-        params.append(
-            Parameter(argument.arg, read(argument.annotation), default, "positional", argument)
-        )
+        declared = read(argument.annotation, default)
+        params.append(Parameter(argument.arg, declared, default, "positional", argument))
     if (star := arguments.vararg) is not None:
-        params.append(Parameter(star.arg, read(star.annotation), None, "star", star))
+        params.append(Parameter(star.arg, read(star.annotation, None), None, "star", star))
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        params.append(
-            Parameter(argument.arg, read(argument.annotation), default, "keyword", argument)
-        )
+        declared = read(argument.annotation, default)
+        params.append(Parameter(argument.arg, declared, default, "keyword", argument))
     if (double := arguments.kwarg) is not None:
         options = reader(function.module).options(double.annotation)
-        declared = read(double.annotation) if options is None else options
+        declared = read(double.annotation, None) if options is None else options
         kind = "double-star" if options is None else "options"
         params.append(Parameter(double.arg, declared, None, kind, double))
     returns = getattr(function.node, "returns", None)
-    return Declaration(tuple(params), read(returns))
+    return Declaration(tuple(params), read(returns, None))
 
 
-def _reading(function: Function) -> Callable[[ast.expr | None], Declared]:
+def _reading(function: Function) -> Callable[[ast.expr | None, ast.expr | None], Declared]:
     """Return what reads the annotations of a function: numba gives it arrays, and no `Tensor`."""
-    read, node = reader(function.module).read, function.node
+    read, node = reader(function.module).read_with_default, function.node
     if not is_def(node) or not node.decorator_list:
         return read
     if not any(one.startswith("numba.") for one in decorator_names(function.module, node)):
         return read
 
-    def found(annotation: ast.expr | None) -> Declared:
-        declared = read(annotation)
-        return AnyDecl() if isinstance(declared, TensorDecl) else declared
+    def found(annotation: ast.expr | None, default: ast.expr | None) -> Declared:
+        declared = read(annotation, default)
+        is_tensor = any(isinstance(one, TensorDecl) for one in alternatives(declared))
+        return AnyDecl() if is_tensor else declared
 
     return found
 

@@ -29,7 +29,7 @@ from shapecheck.analysis.program.declared import (
 from shapecheck.analysis.program.model import Class, Dotted, Value, dotted
 from shapecheck.analysis.program.modules import Module, Problem
 from shapecheck.analysis.program.reading import body_of
-from shapecheck.analysis.program.syntax import called, name_of, parsed_expression, text_of
+from shapecheck.analysis.program.syntax import called, is_none, name_of, parsed_expression, text_of
 from shapecheck.analysis.values.model import Ref, Shaped
 from shapecheck.dims import Dim
 from shapecheck.ops import UNKNOWN
@@ -82,6 +82,15 @@ class Reader(Names):
             problem.tell()
         program.problems += known[1]
         return known[0]
+
+    def read_with_default(self, node: ast.expr | None, default: ast.expr | None) -> Declared:
+        """Read the annotation of what has a default: `mask: Tensor = None` may be None, too."""
+        declared = self.read(node)
+        return (
+            union(declared, NoneDecl())
+            if is_none(default) and not declared.may_be_none
+            else declared
+        )
 
     def _judged(self, node: ast.expr) -> tuple[Declared, tuple[Problem, ...]]:
         """Read an annotation for the first time; return what is wrong with it as well."""

@@ -341,10 +341,10 @@ def _inherited(frame: Frame, owner: Ref, content: Instance, name: str, node: ast
         return UNKNOWN
     if content.path is not None and not is_module(content.cls) and is_dataclass(content.cls):
         return Path(content.path + f".{name}")
-    taken = None if content.path is None else taken_over(content.cls, name)
-    if taken is None:
+    declared = None if content.path is None else taken_over(content.cls, name)
+    if declared is None:
         return UNKNOWN
-    value = declared_as(frame, owner, content, name, reader(taken[0].module).read(taken[1]))
+    value = declared_as(frame, owner, content, name, declared)
     frame.state.find_attribute(owner, name, value)
     return value
 
@@ -412,7 +412,7 @@ def _field(
     What was assigned to it and isn't known is what it is declared to be.
     """
     if isinstance(statement, ast.AnnAssign):
-        declared = reader(home.module).read(statement.annotation)
+        declared = reader(home.module).read_with_default(statement.annotation, statement.value)
         default = isinstance(statement.value, ast.Constant) and not is_dataclass(home)
         is_first = default and name not in content.attrs
         fixed = is_first and not _is_left_to_others(content, name, statement)
