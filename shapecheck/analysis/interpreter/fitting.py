@@ -9,6 +9,7 @@ from typing import Final, TypeAlias, TypeVar
 
 import shapecheck.dims as dims
 from shapecheck import dtypes, explain, hints
+from shapecheck.analysis.annotations.declarations import speaks
 from shapecheck.analysis.annotations.making import Making, Symbolic, bind_objects
 from shapecheck.analysis.interpreter.batches import single
 from shapecheck.analysis.interpreter.braces import sizes_over_keys
@@ -32,6 +33,7 @@ from shapecheck.analysis.program.declared import (
     TensorDecl,
     TupleDecl,
     UnionDecl,
+    alternatives,
 )
 from shapecheck.analysis.program.model import Value
 from shapecheck.analysis.values.model import (
@@ -72,6 +74,36 @@ def declare(
         run = _new_run if name is None else _named_run
     making = Making(frame.state, frame.program.table, frame.dims, matcher, name, run, calling)
     return making.value(declared, path)
+
+
+def given_back(
+    frame: Frame,
+    result: Declared,
+    given: Iterable[tuple[Declared, Value]],
+    label: str,
+    matcher: Matcher,
+    calling: bool = False,
+) -> Value:
+    """Return what a function gives of which nothing but its annotations is known.
+
+    What is written for one number, `Callable[[float], float]`, is called with many, too, and then
+    says nothing of what it gives.
+    """
+    if any(_is_number(declared) and _is_array(value) for declared, value in given) and not speaks(
+        result
+    ):
+        return UNKNOWN
+    return declare(frame, result, label, matcher, None, calling=calling)
+
+
+def _is_number(declared: Declared) -> bool:
+    return all(isinstance(one, (ScalarDecl, NoneDecl)) for one in alternatives(declared))
+
+
+def _is_array(value: Value) -> bool:
+    """Whether a value may be a tensor, or array, that has axes."""
+    held = (one.tensor if isinstance(one, Array) else one for one in options(value))
+    return any(isinstance(one, Tensor) and one.shape.rank != 0 for one in held)
 
 
 def _new_run(name: str) -> Item:

@@ -186,7 +186,8 @@ def invoke(
     _hold_asserted(frame, function, bound)
     abstract = inside is None and not says.result.may_be_none
     if (inside is UNKNOWN or abstract) and not isinstance(says.result, AnyDecl):
-        promised = fitting.declare(frame, says.result, label, matcher, None, calling=calling)
+        given = [(param.declared, values[param.name]) for param in says.params]
+        promised = fitting.given_back(frame, says.result, given, label, matcher, calling)
         return first_class.through(frame, [*values.values()], promised)
     return inside
 

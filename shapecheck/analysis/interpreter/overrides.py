@@ -46,7 +46,8 @@ def called(
     declared = callback.declared
     assert isinstance(declared, CallableDecl)
     matcher = Matcher(frame.state.facts)
-    for index, (param, argument) in enumerate(zip(declared.params or (), args, strict=False)):
+    given = list(zip(declared.params or (), args, strict=False))
+    for index, (param, argument) in enumerate(given):
         found = fitting.check(frame, param, argument.value, matcher)
         if found[0] is not None:
             text = None if argument.node is None else frame.segment(argument.node)
@@ -55,7 +56,8 @@ def called(
             message = fitting.message(frame, subject, found, matcher, text)
             frame.error(argument.node or node, message)
             return UNKNOWN
-    return fitting.declare(frame, declared.result, label, matcher, None)
+    values = [(param, argument.value) for param, argument in given]
+    return fitting.given_back(frame, declared.result, values, label, matcher)
 
 
 def check_arguments(
