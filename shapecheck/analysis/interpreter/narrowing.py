@@ -405,7 +405,13 @@ def _tuples(frame: Frame, a: tuple[Value, ...], b: tuple[Value, ...], alike: boo
 
 
 def _learn_equal(state: State, a: tuple[Value, ...], b: tuple[Value, ...]) -> None:
-    """Record that two shapes with runs are equal, as far as it is clear which items meet."""
+    """Record that two shapes with runs are equal, as far as it is clear which items meet.
+
+    Where a size is negative, what has the shape is no tensor: a stack of dicts says -1 of an axis
+    along which they differ.
+    """
+    if any(type(item) is int and item < 0 for item in (*a, *b)):
+        return
     left, right = (list(state.facts.shape(as_shape(side)).dims) for side in (a, b))
     for end in (0, -1):
         while left and right:
