@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
@@ -27,7 +28,7 @@ def whole_batch_repeated(frame: Frame, call: OpCall) -> Suspicion | None:
     if shape.rank is not None and shape.rank != len(counts):
         return None
     times = counts[0]
-    if isinstance(times, ast.Constant):
+    if isinstance(times, ast.Constant) or _is_transposed(body(frame), call.node):
         return None
     views = [sizes for sizes in _views(body(frame)) if len(sizes) > 1]
     inside = [sizes for sizes in views if same(sizes[0], times)]
@@ -91,6 +92,14 @@ def _only_first(counts: list[ast.expr]) -> bool:
     """Whether the first axis is taken several times, and all others once."""
     ones = [isinstance(count, ast.Constant) and count.value == 1 for count in counts]
     return not ones[0] and all(ones[1:])
+
+
+_MOVING: Final = frozenset(("permute", "transpose", "movedim", "T", "mT"))
+
+
+def _is_transposed(tree: ast.AST, node: ast.AST) -> bool:
+    """Whether the axes of what an expression gives are moved at once: `x.repeat(k, 1).T`."""
+    return any(one.value is node and one.attr in _MOVING for one in nodes_of(ast.Attribute, tree))
 
 
 def _views(tree: ast.AST) -> Iterator[list[ast.expr]]:
