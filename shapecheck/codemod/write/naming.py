@@ -106,15 +106,19 @@ class Names:
     def afresh(self) -> Names:
         """Return names of the same function of which none is given yet."""
         found = Names(self.sizes, self.hints, self.code, self.own, self._taken, self.apart)
-        found.whole, found.attends = self.whole, self.attends
+        found.whole, found.attends, found._beside = self.whole, self.attends, self._beside
         return found
 
     def count(self, values: Iterable[Value]) -> None:
-        """Take note of how often each symbol is in the annotations of a function, beside which."""
+        """Take note of how often each symbol is in the annotations of a function."""
         for value in values:
             occurring = _occurrences(value)
             self._often += occurring
             self._labels |= {label for one in occurring if (label := self._label(one))}
+
+    def tell_apart(self, values: Iterable[Value]) -> None:
+        """Take note of which symbols stand beside which in a tensor: these are different ones."""
+        for value in values:
             for tensor in _tensors(value):
                 beside = {*_symbols(tensor)}
                 for symbol in beside:
@@ -371,6 +375,7 @@ def proposals(study: Study, names: Names, wanted: Collection[str]) -> dict[str, 
         values["return"] = _as_given(study.result, study)
     names.whole = _whole(study, values)
     names.attends = not _QUERIES.isdisjoint(study.params)
+    names.tell_apart((*values.values(), *study.values.values()))
     trial = names.afresh()
     trial.count(values.values())
     kept = {

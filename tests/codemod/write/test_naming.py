@@ -405,3 +405,21 @@ def test_what_is_beside_a_tensor_stays_as_it_is_annotated(tmp_path: Path) -> Non
     found = annotated(tmp_path, text.format(" -> Tuple[torch.Tensor, str]"))
     assert '-> Tuple[Float[torch.Tensor, "b d"], str]:' in found
     assert 'def f(x: Float[torch.Tensor, "b n d"]):' in annotated(tmp_path, text.format(""))
+
+
+def test_what_two_patterns_call_the_same_is_two_where_a_tensor_has_both(tmp_path: Path) -> None:
+    found = annotated(
+        tmp_path,
+        "from einops import einsum, reduce\n"
+        "def distances(x: torch.Tensor, y: torch.Tensor):\n"
+        "    lengths = reduce(x**2, 'b n d -> b n', 'sum')\n"
+        "    others = reduce(y**2, 'b n d -> b n', 'sum')\n"
+        "    both = einsum(x, y, 'b i d, b j d -> b i j')\n"
+        "    return lengths[:, :, None] + others[:, None] - 2 * both\n"
+        "def added(x: torch.Tensor, y: torch.Tensor):\n"
+        "    return reduce(x, 'b n d -> b n', 'sum'), reduce(y, 'b n d -> b n', 'sum')\n",
+    )
+    first, _, second = found.partition("def added")
+    assert 'x: Shaped[torch.Tensor, "b n d"], y: Shaped[torch.Tensor, "b n2 d"]' in first
+    assert '"b n n2"]:' in first
+    assert 'x: Shaped[torch.Tensor, "b n d"], y: Shaped[torch.Tensor, "b n d"]' in second
