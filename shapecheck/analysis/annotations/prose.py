@@ -15,6 +15,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from shapecheck import dtypes, spec
@@ -48,6 +49,8 @@ _SPACED: Final = re.compile(
     rf"(?<![\w.])(?<!\w x )(?:{_PART}|[a-z]\w*)"
     rf"(?: x (?:{_PART}(?!\w)|[a-z]\w*))+(?! x \w)(?!\w|\.\d)"
 )
+_PARTED: Final = ((_SPACED, re.compile(" x ")), (_JOINED, re.compile(r"x(?=[A-Z\d(])(?![^(]*\))")))
+"""Each with what is between its parts, of which one may be called `nx`."""
 _LITTLE: Final = frozenset(
     "an as at be by do go he if in is it me my no of ok on or so to up us we"
     " and are but for has not our that the they this with you".split()
@@ -248,9 +251,9 @@ def bracketed(text: str) -> str:
     that may be prose, `B x length x (dim)`, are sizes beside two others.
     """
 
-    def written(found: re.Match[str]) -> str:
+    def written(joint: re.Pattern[str], found: re.Match[str]) -> str:
         before, after = text[: found.start()].rstrip(), text[found.end() :].lstrip()
-        parts = re.split(r" ?x ?", found[0])
+        parts = joint.split(found[0])
         is_part = re.search(r"[(\[,+*/=-]$", before) or re.match(r"[)\],+*/=]|-(?!-*>)", after)
         may_be_prose = any(part.strip("(")[0].islower() for part in parts)
         told = any(part[0].isupper() or (part[0] == "(" and may_be_prose) for part in parts)
@@ -258,8 +261,8 @@ def bracketed(text: str) -> str:
         sizes = (re.sub(rf"^\(({_WORD})\)$", r"\1", part) for part in parts)
         return f"({', '.join(sizes)})" if is_shape else found[0]
 
-    for pattern in (_SPACED, _JOINED):
-        text = pattern.sub(written, text)
+    for pattern, joint in _PARTED:
+        text = pattern.sub(partial(written, joint), text)
     return text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shapecheck.analysis.annotations.prose import comment, parse
+from shapecheck.analysis.annotations.prose import comment, named, parse
 
 PLAIN = {
     "[P, 2] (row, col)": "P 2",
@@ -164,3 +164,17 @@ def test_dots_stand_for_what_goes_on_beside_them(inside: str, shape: str) -> Non
 @pytest.mark.parametrize("inside", ["a b]", "see above:", "x.view(2)", "a = 3", "'a', 'b c'"])
 def test_what_stands_in_brackets_is_read_by_the_language(inside: str) -> None:
     assert parse(inside) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    {
+        "cost: T x B x nx": "T B nx",
+        "cost: B x max x T": "B max T",
+        "cost: B x xB x 3": "B xB 3",
+        "cost: N_boxesx(nx)x4": "N_boxes nx 4",
+        "cost: T x B x nx+nu x nx+nu": None,
+    }.items(),
+)
+def test_a_size_that_has_an_x_in_its_name(text: str, shape: str | None) -> None:
+    assert [str(said.result) for _, said in named(text)] == ([] if shape is None else [shape])
