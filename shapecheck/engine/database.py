@@ -20,7 +20,7 @@ _SECONDS: Final = 30.0
 _MOMENT: Final = 0.01
 """Seconds until another try."""
 
-_VERSION: Final = 6
+_VERSION: Final = 7
 _SCHEMA: Final = """
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS said (
@@ -28,7 +28,7 @@ CREATE TABLE IF NOT EXISTS said (
     PRIMARY KEY (maker, module, version)
 );
 CREATE TABLE IF NOT EXISTS reported (module TEXT PRIMARY KEY, told TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS files (module TEXT PRIMARY KEY, file TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files (module TEXT PRIMARY KEY, maker TEXT, file TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS born (token TEXT);
 INSERT INTO born SELECT '{token}' WHERE NOT EXISTS (SELECT * FROM born);
 PRAGMA user_version = {version};

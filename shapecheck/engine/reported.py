@@ -38,6 +38,10 @@ class Told(NamedTuple):
         """Whether all that had a say in it is as it was; `version` returns that of a module."""
         return self.seen == _seen(self.rests_on, version)
 
+    def for_once(self) -> Told:
+        """Return what was reported where it doesn't hold any longer than that."""
+        return self._replace(seen="")
+
     def to_text(self) -> str:
         """Return it as it is written down."""
         names = " ".join(self.asked), " ".join(self.rests_on)
@@ -90,13 +94,14 @@ class File(NamedTuple):
 class Reported:
     """For each module what was last reported of it, and where modules were found.
 
+    `maker` tells analyses apart, as for a `Store`: what another one has seen in files isn't known.
     Without a database it knows of nothing, and keeps nothing.
     """
 
-    def __init__(self, database: Database | None) -> None:
-        self._database = database
+    def __init__(self, database: Database | None, maker: str) -> None:
+        self._database, self._maker = database, maker
         told = self._rows("SELECT module, told FROM reported")
-        files = self._rows("SELECT module, file FROM files")
+        files = self._rows("SELECT module, file FROM files WHERE maker = ?", maker)
         self._told = {str(module): Told.from_text(text) for module, text in told}
         found = ((str(module), File.from_text(text)) for module, text in files)
         self._files = {module: file for module, file in found if file is not None}
@@ -131,8 +136,8 @@ class Reported:
         """Take note of where a module is."""
         if self._database is not None and self._files.get(module) != file:
             self._files[module] = file
-            row = module, file.to_text()
-            self._database.write("INSERT OR REPLACE INTO files VALUES (?, ?)", row)
+            row = module, self._maker, file.to_text()
+            self._database.write("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", row)
 
-    def _rows(self, query: str) -> Iterable[tuple[object, ...]]:
-        return [] if self._database is None else self._database.rows(query, ())
+    def _rows(self, query: str, *values: str) -> Iterable[tuple[object, ...]]:
+        return [] if self._database is None else self._database.rows(query, values)

@@ -54,6 +54,8 @@ class Cached:
         is_idle = not record.said and not record.has_parts
         versions = {**{name: files.version(name) for name in asked}, **record.versions}
         told = Told.of(_IDLE if is_idle else record.digest, asked, versions)
+        if record.said and not record.has_parts:
+            told = told.for_once()  # it failed, and may do better the next time
         self._reported.note(record.module, told)
         self._note_files(files)
 

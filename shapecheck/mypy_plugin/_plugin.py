@@ -74,7 +74,7 @@ class ShapecheckPlugin(Plugin):
         # The daemon reads mypy's cache and never writes it.
         is_daemon = options.fine_grained_incremental
         known = None if folder is None else Database(Path(folder), read_only=is_daemon)
-        reported = Reported(known)
+        reported = Reported(known, project.fingerprint)
         self._finder.remembered = {name: file.path for name, file in reported.files.items()}
         self._reader = SourceReader(
             dict(options.shadow_file or ()),

@@ -31,7 +31,7 @@ def test_what_a_file_has(tmp_path: Path) -> None:
     assert len(database.token) == 32
     assert again.token == database.token != Database(tmp_path).token
     assert (database.note, again.note) == (None, None)
-    for pragma, value in (("journal_mode", "wal"), ("synchronous", 0), ("user_version", 6)):
+    for pragma, value in (("journal_mode", "wal"), ("synchronous", 0), ("user_version", 7)):
         assert again.rows(f"PRAGMA {pragma}", ()) == [(value,)]
     names = again.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name", ())
     assert names == [("born",), ("files",), ("reported",), ("said",)]
@@ -248,7 +248,7 @@ def file(path: str, size: int = 1) -> File:
 
 def test_what_was_reported(tmp_path: Path) -> None:
     """Who asks again knows what was noted last, and of what nothing is said any more nothing."""
-    reported = Reported(Database(tmp_path))
+    reported = Reported(Database(tmp_path), "maker")
     assert (reported.of("a"), reported.files) == (None, {})
     reported.note("a", told("1", a="v"))
     reported.note("a", Told.of("2", ["b", "c"], {"a": "v", "b": "w", "c": None}))
@@ -257,7 +257,7 @@ def test_what_was_reported(tmp_path: Path) -> None:
     reported.note_file("a", file("a.py"))
     reported.note_file("b", file("b.py"))
     reported.note_file("a", file("x/a b.py", 2))
-    for one in (reported, Reported(Database(tmp_path))):
+    for one in (reported, Reported(Database(tmp_path), "maker")):
         found = one.of("a")
         assert found is not None
         assert (found.digest, found.asked, found.rests_on) == ("2", ("b", "c"), ("a", "b", "c"))
@@ -265,8 +265,10 @@ def test_what_was_reported(tmp_path: Path) -> None:
         assert one.of("c") is None
         assert one.files == {"a": file("x/a b.py", 2), "b": file("b.py")}
         assert one.token == Database(tmp_path).token != ""
+    other = Reported(Database(tmp_path), "other")
+    assert (other.of("a"), other.files) == (reported.of("a"), {})
     reported.note("a", None)
-    for one in (reported, Reported(Database(tmp_path))):
+    for one in (reported, Reported(Database(tmp_path), "maker")):
         assert [one.of(name) for name in "ab"] == [None, told("1")]
 
 
@@ -288,11 +290,11 @@ def test_whether_what_was_reported_holds(versions: dict[str, str | None], holds:
 
 def test_what_is_noted_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is what was noted before, nothing is written."""
-    reported = Reported(Database(tmp_path))
+    reported = Reported(Database(tmp_path), "maker")
     reported.note("a", told("1"))
     reported.note_file("a", file("a.py"))
     monkeypatch.setattr(Database, "write", lambda *given: pytest.fail("it is written again"))
-    for one in (reported, Reported(Database(tmp_path))):
+    for one in (reported, Reported(Database(tmp_path), "maker")):
         one.note("a", told("1"))
         one.note_file("a", file("a.py"))
 
@@ -300,20 +302,20 @@ def test_what_is_noted_is_written_once(tmp_path: Path, monkeypatch: pytest.Monke
 def test_damaged_rows(tmp_path: Path) -> None:
     """A file is left out, and what was reported of a module holds no more."""
     database = Database(tmp_path)
-    reported = Reported(database)
+    reported = Reported(database, "maker")
     for name in "ab":
         reported.note_file(name, file(f"{name}.py"))
         reported.note(name, told("1", c="v"))
     for table, column in (("files", "file"), ("reported", "told")):
         database.write(f"UPDATE {table} SET {column} = {column} || ' ' WHERE module = 'a'", ())
-    again = Reported(database)
+    again = Reported(database, "maker")
     assert again.files == {"b": file("b.py")}
     held = [one is not None and one.holds(lambda name: "v") for one in map(again.of, "ab")]
     assert held == [False, True]
 
 
 def test_nobody_who_keeps_what_was_reported() -> None:
-    reported = Reported(None)
+    reported = Reported(None, "maker")
     reported.note("a", told("1"))
     reported.note_file("a", file("a.py"))
     assert (reported.of("a"), reported.files, reported.token) == (None, {}, "")

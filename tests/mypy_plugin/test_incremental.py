@@ -92,6 +92,16 @@ def test_the_source_of_another_module_has_changed(project: Project, how: tuple[s
     assert project.check(*how) == says("seventeen")
 
 
+def test_what_failed_is_tried_again(project: Project) -> None:
+    """Whatever it was, it may not be there any more."""
+    project.write({"looker.py": "# torch\n# @ crash\n"})
+    assert "internal error" in str(project.check())
+    assert checked_again(project) == {"looker"}
+    project.write(FILES)
+    assert project.check() == says("one")
+    assert checked_again(project) == set()
+
+
 def test_only_the_time_of_a_file_has_changed(project: Project) -> None:
     """A fresh checkout in CI is no change."""
     path = project.folder / "pkg" / "told.py"
