@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shapecheck.engine import Engine, ModuleRecord, Reported
+    from shapecheck.engine.versions import Versions
     from shapecheck.mypy_plugin._engines import Engines
     from shapecheck.mypy_plugin._sources import MypyFiles
 
@@ -38,13 +39,14 @@ class Cached:
         if told is None:
             return True
         files = self._engines.files(module, path)
-        holds = told.holds(files.version)
-        if not holds and self._is_said_again(module, path, told):
-            versions = {name: files.version(name) for name in told.rests_on}
-            self._reported.note(module, Told.of(told.digest, told.asked, versions))
-            holds = True
+        is_current = told.holds(files.version)
+        if not is_current:
+            versions = self._said_again(module, path, told)
+            if versions is not None:
+                self._reported.note(module, Told.of(told.digest, told.asked, versions))
+                is_current = True
         self._note_files(files)
-        return holds
+        return is_current
 
     def note(self, record: ModuleRecord, asked: Iterable[str], files: MypyFiles) -> None:
         """Take note of what is reported of a module.
@@ -63,25 +65,30 @@ class Cached:
         """Take note of a module of which mypy would drop what is reported."""
         self._reported.note(module, None)
 
-    def _is_said_again(self, module: str, path: str, told: Told) -> bool:
-        """Whether what was told would be said now, where something that it rests on has changed."""
+    def _said_again(self, module: str, path: str, told: Told) -> Versions | None:
+        """Return what the same rests on as was told; None where something else is to be said now.
+
+        Something that it rested on has changed, and it may rest on other modules by now.
+        """
         engine = self._engines.of(module, path)
-        is_about = any(is_about_tensors(engine, name) for name in told.asked)
+        asked = {name: engine.files.version(name) for name in told.asked}
+        is_about = any(is_about_tensors(engine, name) for name in asked)
         if told.digest == _IDLE:
-            return not is_about
+            return None if is_about else {**asked, module: engine.files.version(module)}
         if told.asked and not is_about:
-            return False
+            return None
         record = engine.known(module)
         if record is None:
-            return False
+            return None
         if not engine.holds(record):
             if record.versions.get(module) != engine.files.version(module):
-                return False  # mypy checks it again for that alone
+                return None  # mypy checks it again for that alone
             try:
-                record = engine.record(module)
+                engine.record(module)
             except Exception:  # noqa: BLE001 - it fails again where that is told
-                return False
-        return record.digest == told.digest
+                return None
+        record = engine.known(module)
+        return {**asked, **record.versions} if record and record.digest == told.digest else None
 
     def _note_files(self, files: MypyFiles) -> None:
         for module, file in files.new():

@@ -92,6 +92,33 @@ def test_the_source_of_another_module_has_changed(project: Project, how: tuple[s
     assert project.check(*how) == says("seventeen")
 
 
+LOOKED_INTO = {
+    "one.py": "def h(x):\n    return x\n",
+    "two.py": "def h(x):\n    return x\n",
+    "middle.py": "import one, two\n\ndef f(x):\n    return one.h(x)\n",
+    "user.py": """\
+from jaxtyping import Float
+from torch import Tensor
+import middle
+
+def use(x: Float[Tensor, "a b"]) -> Float[Tensor, "a b"]:
+    return middle.f(x)
+""",
+}
+
+
+def test_what_rests_on_another_module_by_now(new_project: Callable[..., Project]) -> None:
+    """mypy's types don't change, nor does what is said, until the other module does."""
+    project = new_project(LOOKED_INTO, fake=False)
+    assert project.check() == {}
+    project.write({"middle.py": LOOKED_INTO["middle.py"].replace("one.h", "two.h")})
+    assert project.check() == {}
+    project.write({"one.py": "def h(x):\n    return x.mT\n"})
+    assert project.check() == {}
+    project.write({"two.py": "def h(x):\n    return x.mT\n"})
+    assert [*project.check()] == ["user.py"]
+
+
 def test_what_failed_is_tried_again(project: Project) -> None:
     """Whatever it was, it may not be there any more."""
     project.write({"looker.py": "# torch\n# @ crash\n"})
