@@ -30,19 +30,6 @@ class _Place(NamedTuple):
     end_column: int | None = None
 
 
-class _Imports(list[tuple[str, int]]):
-    """Through which imports a module was found, which is any to who compares it.
-
-    mypy sorts those messages of a file that have the same imports. Where its daemon checks a
-    function again, names that it doesn't find have those of the module and all else has none.
-    """
-
-    __hash__ = None  # mutable
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-
 class Reporter:
     """Reports to mypy's list of errors, so that its options and comments apply to ours too."""
 
@@ -54,7 +41,7 @@ class Reporter:
         self._reported: set[str] = set()
         self._places: dict[str, dict[Span, _Place]] = {}
         self._used: dict[str, dict[int, list[str]]] = {}
-        self._contexts: dict[str, _Imports] = {}
+        self._contexts: dict[str, list[tuple[str, int]]] = {}
 
     def is_silent(self, file: MypyFile) -> bool:
         """Would mypy drop whatever is reported in this module (a library, `ignore_errors`)?"""
@@ -86,13 +73,16 @@ class Reporter:
         self._forget_if_reset()
         self._reported.add(file.fullname)
         before = errors.file, errors.target_module, errors.options, errors.scope
+        imported_by = errors.import_context()
         if options is None:
             used = errors.used_ignored_lines.get(file.path, {})
             self._used[file.path] = {line: list(codes) for line, codes in used.items()}
             self._places[file.path] = {}
-            self._contexts[file.path] = _Imports(errors.import_context())
+            self._contexts[file.path] = imported_by
         else:
             self._restore_ignores(file)
+            # mypy sorts those messages of a file that have the same one.
+            errors.set_import_context(self._contexts.get(file.path, []))
         # Not a word on which function or module it is: where the daemon checks one of these again,
         # it drops the errors that belong there.
         is_update = options is None
@@ -125,6 +115,7 @@ class Reporter:
                 self._renew_errors_about_ignores(file, options, is_update=is_update)
         finally:
             errors.set_file(before[0], before[1], before[2], before[3])
+            errors.set_import_context(imported_by)
 
     def _put_first(self, file: MypyFile, known: int) -> None:
         """Put what has just been reported in front of the `known` first messages of a file.
@@ -133,9 +124,6 @@ class Reporter:
         reports some of its own again when ours are there.
         """
         infos = self.errors.error_info_map.get(file.path, [])
-        imports = self._contexts.get(file.path, _Imports())
-        for info in infos[known:]:
-            info.import_ctx = imports
         infos[:] = infos[known:] + infos[:known]
 
     def _error(self, diagnostic: Diagnostic) -> ErrorInfo:

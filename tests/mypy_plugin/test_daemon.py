@@ -125,16 +125,6 @@ STEPS: list[tuple[str, dict[str, str | None], tuple[str, ...]]] = [
     ),
     ("the other is edited", {"importing.py": "import imported\nx = 1\n"}, WHOLE),
     ("the new file is gone", {"imported.py": None, "importing.py": None}, WHOLE),
-    (
-        "a new file with a note of mypy's checker above ours",
-        {
-            "imported.py": "import re  # torch\nreveal_type(re)\n# @ error 3:0-3:1: text\n",
-            "importing.py": "import imported\n",
-        },
-        WHOLE,
-    ),
-    ("that one's importer is edited", {"importing.py": "import imported\nx = 1\n"}, WHOLE),
-    ("that one is gone", {"imported.py": None, "importing.py": None}, WHOLE),
     ("fewer files", {}, ("space/m.py", "shown.py")),
     ("other files", {}, ("space/looker.py", "unused.py")),
     ("all files", {}, WHOLE),
