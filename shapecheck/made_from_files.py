@@ -20,6 +20,9 @@ from typing import Any, Final, TypeAlias
 Stamp: TypeAlias = tuple[int, int, int]
 """When a file was written last, when that or its place changed, both in nanoseconds; its size."""
 
+UNKNOWN_STAMP: Final[Stamp] = (0, 0, 0)
+"""That of no file."""
+
 _SETTLED: Final = 2_000_000_000
 """Nanoseconds after which a file that is written again has another time, on any file system."""
 

@@ -11,7 +11,7 @@ import sqlite3
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 FILE: Final = "shapecheck.sqlite"
 _SECONDS: Final = 30.0
@@ -40,7 +40,7 @@ MOST_BYTES: Final = 256 << 20
 _DAMAGED: Final = (sqlite3.Error, UnicodeError, TypeError)
 """What Python's module raises over a damaged file: its own words may be damaged, too."""
 
-Row = tuple[Any, ...]
+Row = tuple[str, ...]
 
 
 class Database:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shapecheck.engine.seals import opened, sealed
 from shapecheck.engine.versions import digest
+from shapecheck.made_from_files import Stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,29 +66,28 @@ def _seen(modules: Iterable[str], version: Callable[[str], str | None]) -> str:
 class File(NamedTuple):
     """Where a module was found, and what was read there.
 
-    The times, in nanoseconds, and the size tell whether the file is still the same; they are 0
-    where it had just been written, and may have been since. `hands_out` says whether a module of a
-    library is worth reading.
+    `stamp` tells whether the file is still the same, and is no file's where it had just been
+    written, and may have been since. `hands_out` says whether a module of a library is worth
+    reading.
     """
 
     path: str
-    written: int
-    changed: int
-    size: int
+    stamp: Stamp
     digest: str
     hands_out: bool
 
     def to_text(self) -> str:
         """Return it as it is written down."""
-        numbers = self.written, self.changed, self.size
-        return sealed(" ".join(map(str, (*numbers, self.digest, int(self.hands_out), self.path))))
+        fields = (*self.stamp, self.digest, int(self.hands_out), self.path)
+        return sealed(" ".join(map(str, fields)))
 
     @staticmethod
     def from_text(text: object) -> File | None:
         """Return what was written down; None for what is damaged."""
         with suppress(ValueError):
             written, changed, size, of_text, hands_out, path = opened(text).split(" ", 5)
-            return File(path, int(written), int(changed), int(size), of_text, hands_out == "1")
+            stamp = int(written), int(changed), int(size)
+            return File(path, stamp, of_text, hands_out == "1")
         return None
 
 

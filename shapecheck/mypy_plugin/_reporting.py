@@ -53,7 +53,7 @@ class Reporter:
         return file.fullname in self._reported
 
     def has_reported_any(self) -> bool:
-        """Has any module been reported since then?"""
+        """Has any module been reported since mypy's daemon last dropped all errors?"""
         self._forget_if_reset()
         return bool(self._reported)
 

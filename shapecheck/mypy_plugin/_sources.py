@@ -13,7 +13,7 @@ from mypy.util import DecodeError, decode_python_encoding
 
 from shapecheck.engine import File
 from shapecheck.engine import digest as digest_of
-from shapecheck.made_from_files import Stamp, is_settled, stamp_of
+from shapecheck.made_from_files import UNKNOWN_STAMP, Stamp, is_settled, stamp_of
 from shapecheck.project.folders import Folders, join, source_root
 from shapecheck.project.libraries import is_about_torch, is_followed
 from shapecheck.project.relevance import hands_out_shapes, is_library
@@ -60,10 +60,7 @@ class SourceReader:
         self._show_absolute_path = show_absolute_path
         self._current_folder = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118
         self._sources: dict[tuple[str, str], tuple[Source, Version]] = {}
-        self._known = {
-            (one.path, (one.written, one.changed, one.size)): (one.digest, one.hands_out)
-            for one in remembered
-        }
+        self._known = {(one.path, one.stamp): (one.digest, one.hands_out) for one in remembered}
 
     def display(self, path: str) -> str:
         """Return a path as mypy's messages show it."""
@@ -112,8 +109,8 @@ class SourceReader:
     def file(self, version: Version) -> File:
         """Return what other runs may know of a file that was read."""
         is_known = version.is_settled and self._actual(version.path) == version.path
-        stamp = version.stamp if is_known else (0, 0, 0)
-        return File(version.path, *stamp, version.digest, version.hands_out)
+        stamp = version.stamp if is_known else UNKNOWN_STAMP
+        return File(version.path, stamp, version.digest, version.hands_out)
 
     def _actual(self, path: str) -> str:
         return self._shadows.get(str(Path(path).absolute()), path) if self._shadows else path
@@ -200,7 +197,6 @@ class MypyFiles:
         self._finder = finder
         self._looker = looker
         self._versions: dict[str, Version | None] = {}
-        self._texts: dict[str, str | None] = {}
         self._sources: dict[str, Source | None] = {}
         self._late: set[str] = set()
         self._new: set[str] = set()
@@ -219,10 +215,7 @@ class MypyFiles:
 
     def version(self, module: str) -> str | None:
         """Return what is another text where the module's source or its path is."""
-        try:
-            return self._texts[module]
-        except KeyError:
-            return _text(self._version(module))
+        return _text(self._version(module))
 
     def new(self) -> Iterator[tuple[str, File]]:
         """Yield where modules are that were seen for the first time since this was asked last."""
@@ -244,14 +237,15 @@ class MypyFiles:
         return changed
 
     def _version(self, module: str) -> Version | None:
-        if module not in self._versions:
-            self._see(module, self._find(module))
-        return self._versions[module]
+        try:
+            return self._versions[module]  # mostly: that is asked for each module of each record
+        except KeyError:
+            return self._see(module, self._find(module))
 
-    def _see(self, module: str, version: Version | None) -> None:
+    def _see(self, module: str, version: Version | None) -> Version | None:
         self._versions[module] = version
-        self._texts[module] = _text(version)
         self._new.add(module)
+        return version
 
     def _find(self, module: str) -> Version | None:
         path = self._finder.find(module, self._looker)

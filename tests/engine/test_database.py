@@ -243,7 +243,7 @@ def told(said: str, **versions: str | None) -> Told:
 
 def file(path: str, size: int = 1) -> File:
     """Where a module lies that has never been edited."""
-    return File(path, 10, 20, size, "12ab", hands_out=False)
+    return File(path, (10, 20, size), "12ab", hands_out=False)
 
 
 def test_what_was_reported(tmp_path: Path) -> None:

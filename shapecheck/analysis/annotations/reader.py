@@ -86,11 +86,9 @@ class Reader(Names):
     def read_with_default(self, node: ast.expr | None, default: ast.expr | None) -> Declared:
         """Read the annotation of what has a default: `mask: Tensor = None` may be None, too."""
         declared = self.read(node)
-        return (
-            union(declared, NoneDecl())
-            if is_none(default) and not declared.may_be_none
-            else declared
-        )
+        if is_none(default) and not declared.may_be_none:
+            return union(declared, NoneDecl())
+        return declared
 
     def _judged(self, node: ast.expr) -> tuple[Declared, tuple[Problem, ...]]:
         """Read an annotation for the first time; return what is wrong with it as well."""
