@@ -40,6 +40,8 @@ class Buffers:
 
     def __init__(self, reader: SourceReader) -> None:
         self._reader = reader
+        self._split: tuple[str, list[str]] | None = None
+        """The text of the module that was asked about last, and its lines."""
 
     def keep(self, ctx: ClassDefContext) -> None:
         """Keep with a module's class the names of the tensors that its methods register."""
@@ -51,16 +53,22 @@ class Buffers:
     def _registered(self, ctx: ClassDefContext, info: TypeInfo) -> Iterator[str]:
         module = ctx.api.modules.get(info.module_name)
         read = module and self._reader.read(info.module_name, module.path)
-        if not read or not any(name in read[0].text for name in REGISTERING):
+        text = read[0].text if read else ""
+        if not _mentions(text):
             return
         # Imported late: a run in which nothing has changed needs no syntax.
-        from shapecheck.analysis.program.syntax import syntax
+        from shapecheck.analysis.program.syntax import lines_of
 
+        if self._split is None or self._split[0] is not text:
+            self._split = text, lines_of(text)
+        # The class alone: a large module of many classes would be gone through for each of them.
+        own = "\n".join(self._split[1][ctx.cls.line - 1 : ctx.cls.end_line])
+        if not _mentions(own):
+            return
         with suppress(SyntaxError, ValueError, RecursionError):
-            for node in ast.walk(syntax(read[0]).tree):
-                if isinstance(node, ast.ClassDef) and node.name == info.name:
-                    if info.line in (node.lineno, *(one.lineno for one in node.decorator_list)):
-                        yield from _tensors(node)
+            tree = ast.parse(f"if True:\n{own}" if own[0].isspace() else own)
+            found = (one for one in ast.walk(tree) if isinstance(one, ast.ClassDef))
+            yield from _tensors(next(found))
 
 
 def attribute(ctx: AttributeContext) -> Type:
@@ -80,6 +88,10 @@ def attribute(ctx: AttributeContext) -> Type:
             if isinstance(option, Instance) and option.type.fullname == TENSOR:
                 return option
     return ctx.default_attr_type
+
+
+def _mentions(text: str) -> bool:
+    return any(name in text for name in REGISTERING)
 
 
 def _is_elsewhere(info: TypeInfo, checker: TypeChecker) -> bool:

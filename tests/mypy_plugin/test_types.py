@@ -71,6 +71,25 @@ class Child(Net):
 
 def masks(net: Child) -> Tensor:
     return net.mask[0]
+
+def made(n: int) -> Tensor:
+    text = \"\"\"
+register_buffer
+\"\"\"
+    @torch.compiler.disable
+    class Inside(nn.Module):
+        \"\"\"One whose words
+begin on the left.\"\"\"
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("inside", torch.ones(n))
+
+    class Beside(nn.Module):
+        pass
+
+    Beside().inside[0]  # E: Value of type "Tensor | Module" is not indexable  [index]
+    return Inside().inside[0]
 """,
     "first_class_dims": """\
 from functorch.dim import dims  # type: ignore[import-untyped]
