@@ -10,6 +10,8 @@ from typing import Final
 
 _GARBAGE: Final = 3_000_000
 _RECURSION_LIMIT: Final = 2**14
+# Objects that are few to look through.
+_FEW: Final = 20_000
 
 
 @contextmanager
@@ -25,3 +27,23 @@ def many_objects() -> Iterator[None]:
         gc.unfreeze()  # all of it is old now: else it would be walked right here
         gc.set_threshold(*before)
         sys.setrecursionlimit(limit)
+
+
+@contextmanager
+def lasting_objects() -> Iterator[None]:
+    """Have Python look for no garbage among what is made here, now or soon: most of it stays.
+
+    What was made before is looked through first, as if nothing had come between.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    if gc.get_count()[0] > _FEW:
+        gc.collect(0)
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.unfreeze()  # as old as can be, so that only a walk through everything comes by
+        gc.enable()

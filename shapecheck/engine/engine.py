@@ -171,6 +171,8 @@ class Engine(Generic[F]):
         """Take what was found of a module as it is now, here or by another process."""
         self._records[record.module] = record
         if keep and self._store is not None:
+            if not self._stays:
+                record.keep_zipped()  # what many modules rest on takes more room than these
             self._store.keep(record)
 
     def without_parts(

@@ -198,6 +198,11 @@ class ModuleRecord:
         """The same as it takes little room; raises as `text` does."""
         return self._zipped or zlib.compress(self.text.encode(), 1)
 
+    def keep_zipped(self) -> None:
+        """Have what its parts rest on take little room from now on; raises as `text` does."""
+        self._zipped = self.zipped
+        self._grounds = self._text = None
+
     @property
     def said_text(self) -> str:
         """What is said of it, written down."""

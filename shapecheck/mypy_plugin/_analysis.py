@@ -9,6 +9,7 @@ from mypy.errors import CompileError
 from mypy.nodes import Import, ImportFrom, MypyFile, TypeInfo
 
 from shapecheck.analysis import TENSORS, Diagnostic, Source, mentions_tensors
+from shapecheck.many_objects import lasting_objects
 from shapecheck.mypy_plugin._cached import is_about_tensors
 from shapecheck.mypy_plugin._forgotten import Forgotten
 from shapecheck.project.comments import ignores
@@ -149,7 +150,8 @@ class ModuleAnalysis:
         from shapecheck.signatures import StubError
 
         try:
-            return engine.record(source.name)
+            with lasting_objects():
+                return engine.record(source.name)
         except StubError as error:
             where = f"{self._reader.display(str(error.path))}:{error.line}"
             # As after a syntax error, there is no going on; but an update would not survive it.

@@ -167,6 +167,18 @@ def test_how_it_is_written() -> None:
     assert packed(RECORD).partition(b"\n")[0].decode() == digest(packed(RECORD).partition(b"\n")[2])
 
 
+@given(records)
+@settings(max_examples=60, deadline=None)
+def test_what_is_kept_zipped_is_the_same(record: ModuleRecord) -> None:
+    before, text, readings = record.grounds, record.text, record.readings
+    record.keep_zipped()
+    assert (record.text, record.readings) == (text, readings)
+    assert record.grounds is not before
+    assert record.grounds is not None
+    assert before is not None
+    assert record.grounds.parts == before.parts
+
+
 def test_a_version_says_the_content_first() -> None:
     assert content_of("12ab a path/with spaces.py") == "12ab"
     assert content_of("12ab") == "12ab"

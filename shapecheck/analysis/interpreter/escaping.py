@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from shapecheck.analysis.annotations.class_fields import set_by_name
@@ -240,7 +239,7 @@ class _Escape:
         left = self.frame.state.instance_of(value)
         if left is not None and stored and value in self.frame.state.heap:
             attrs = {**left.attrs, **dict.fromkeys(sorted(stored), UNKNOWN)}
-            self.frame.state.put(value, replace(left, attrs=attrs))
+            self.frame.state.put(value, left.with_attrs(attrs))
 
 
 def _is_fleeting(value: Value) -> bool:

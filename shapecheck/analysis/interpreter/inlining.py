@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from shapecheck.analysis.annotations.construction import changed_by_methods
@@ -702,7 +702,7 @@ def _given_up(frame: Frame, function: Function, values: Mapping[str, Value]) -> 
         if ANY_NAME in stored:
             stored = stored | content.attrs.keys()
         open_ = dict.fromkeys(stored - {ANY_NAME}, UNKNOWN)  # and no more what the class says
-        state.put(ref, replace(content, attrs={**content.attrs, **open_}))
+        state.put(ref, content.with_attrs({**content.attrs, **open_}))
     return UNKNOWN
 
 

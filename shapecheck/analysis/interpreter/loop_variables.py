@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from shapecheck.analysis.program.syntax import keeping, target_names
+from shapecheck.analysis.program.syntax import add_children, keeping, target_names
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 
@@ -62,8 +62,13 @@ def _assigned(node: ast.stmt) -> set[str]:
 def _read(node: ast.AST) -> set[str]:
     """Return the names that a piece of source reads, or may."""
     names: set[str] = set()
-    for child in ast.iter_child_nodes(node):
-        names |= _read(child)
+    _add_read(node, names)
+    return names
+
+
+def _add_read(node: ast.AST, names: set[str]) -> None:
+    inside: list[ast.AST] = []
+    add_children(node, inside)
     match node:
         case ast.Name(id=name, ctx=ast.Load() | ast.Del()):
             names.add(name)
@@ -72,5 +77,8 @@ def _read(node: ast.AST) -> set[str]:
         case ast.Global() | ast.Nonlocal():
             names.update(node.names)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            names -= {name for part in node.generators for name in target_names(part.target)}
-    return names
+            own = {name for part in node.generators for name in target_names(part.target)}
+            names |= set[str]().union(*map(_read, inside)) - own
+            return
+    for child in inside:
+        _add_read(child, names)

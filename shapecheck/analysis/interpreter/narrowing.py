@@ -289,7 +289,7 @@ def refine(state: State, node: ast.expr, value: Value) -> None:
             owner = state.vars.get(name)
             content = state.instance_of(owner)
             if content is not None and attr in content.attrs:
-                state.put(owner, replace(content, attrs={**content.attrs, attr: value}))
+                state.put(owner, content.with_attrs({**content.attrs, attr: value}))
 
 
 def equality(frame: Frame, a: Value, b: Value, asserted: bool = False) -> Paths:

@@ -379,7 +379,7 @@ def _after_hook(frame: Frame, owner: Ref, name: str, node: ast.expr) -> Value:
     }
     found = {one: value for one, value in content.attrs.items() if one not in shaped}
     attrs = {**found, **before.attrs}
-    frame.state.put(owner, replace(content, attrs=attrs))
+    frame.state.put(owner, content.with_attrs(attrs))
     return attrs.get(name, UNKNOWN)
 
 

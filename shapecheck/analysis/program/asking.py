@@ -17,7 +17,8 @@ Ask: TypeAlias = Callable[["Program", list[Any]], None]
 _About = TypeVar("_About", bound=Callable[..., object])
 
 _KINDS: Final[dict[str, Ask]] = {}
-_AS_TEXT: Final = json.JSONEncoder(separators=(",", ":")).encode
+# What is written is made anew, as a tree: to look for a circle takes a quarter of the time.
+_AS_TEXT: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 def asks(kind: str) -> Callable[[Ask], Ask]:

@@ -57,9 +57,13 @@ class Module:
         self.annotations: dict[Lines | None, list[ast.expr]] | None = None
 
     def let_go(self) -> None:
-        """Refer to itself no more, now that nobody asks for it: it needn't be looked for."""
+        """Hold nothing any more, now that nobody asks for it.
+
+        So its nodes go at once, whatever waits to be looked for as garbage and refers to it.
+        """
         self.reader = None
         self.syntax.let_go()
+        self.show(Syntax(Source(self.name, self.source.path, "")))
 
     @property
     def name(self) -> str:
