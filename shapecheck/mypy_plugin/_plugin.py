@@ -130,8 +130,11 @@ class ShapecheckPlugin(Plugin):
         """Say what else a module's cached result depends on; mypy calls this for every module."""
         if is_library(ctx.path):
             return None
-        if ctx.is_check and not self._cached.is_current(ctx.id, ctx.path):
-            return None
+        if ctx.is_check:
+            if not self.options.fine_grained_incremental:  # the daemon loads all of them at once
+                self._finder.named[ctx.id] = ctx.path
+            if not self._cached.is_current(ctx.id, ctx.path):
+                return None
         return [self._settings, self._token]
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:

@@ -130,9 +130,10 @@ class ModuleFinder:
     """Finds the file of a module: as mypy resolved it, else in the looker's own source tree.
 
     `modules` are those that mypy has loaded; a module from its cache is among them before any
-    module that imports it is checked. `roots` are more folders to look in (mypy's `mypy_path`),
+    module that imports it, as mypy follows imports, is checked. `named` is where mypy has those of
+    its cache that it has named so far. `roots` are more folders to look in (mypy's `mypy_path`),
     `packages` those of packages that have types, `libraries` of those that are about torch.
-    `remembered` is where modules were the last time, for as long as mypy hasn't loaded any; it
+    `remembered` is where mypy had modules the last time, for as long as it hasn't loaded any; it
     loads those of packages when it checks what imports them, if it does.
     """
 
@@ -143,6 +144,7 @@ class ModuleFinder:
         libraries: tuple[str, ...] = (),
     ) -> None:
         self.modules: Mapping[str, MypyFile] = {}
+        self.named: dict[str, str] = {}
         self.remembered: Mapping[str, str] = {}
         self.roots = roots
         self._packages = packages
@@ -158,11 +160,20 @@ class ModuleFinder:
         known = self.modules.get(module)
         if known is not None and os.path.exists(known.path):  # noqa: PTH110 - as below
             return known.path  # the daemon may still have a stub that is gone
-        path = self.remembered.get(module)
-        if path is not None and (is_library(path) or not self.modules):
-            if os.path.isfile(path):  # noqa: PTH113 - as below
-                return path
+        path = self.named.get(module)
+        if path is None:
+            path = self.remembered.get(module)
+            if path is not None and self.modules and not is_library(path):
+                path = None
+        if path is not None and os.path.isfile(path):  # noqa: PTH113 - as below
+            return path
         return self._find_on_disk(module, looker)
+
+    def has(self, module: str, path: str) -> bool:
+        """Whether a module lies there to mypy, or did the last time, whoever looks for it."""
+        known = self.modules.get(module)
+        found = known.path if known is not None else self.named.get(module)
+        return path == (self.remembered.get(module) if found is None else found)
 
     def _find_on_disk(self, module: str, looker: tuple[str, str]) -> str | None:
         parts = module.split(".")
@@ -218,12 +229,17 @@ class MypyFiles:
         return _text(self._version(module))
 
     def new(self) -> Iterator[tuple[str, File]]:
-        """Yield where modules are that were seen for the first time since this was asked last."""
+        """Yield where modules are that were seen for the first time since this was asked last.
+
+        One that is there only to who looks for it from here goes by its path.
+        """
         new, self._new = self._new, set()
         for module in new:
             version = self._versions[module]
             if version is not None:
-                yield module, self._reader.file(version)
+                path = version.path
+                is_named = is_library(path) or self._finder.has(module, path)
+                yield module if is_named else path, self._reader.file(version)
 
     def renew(self) -> set[str]:
         """See all modules as they are now; return those that have changed, come or gone."""

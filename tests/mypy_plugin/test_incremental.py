@@ -302,6 +302,31 @@ def test_a_module_has_to_do_with_tensors_now(new_project: Callable[..., Project]
     assert project.check() == {}
 
 
+@pytest.mark.parametrize("edited", ["nothing", "last.py", "folder/looker.py"])
+def test_modules_that_mypy_does_not_follow(
+    new_project: Callable[..., Project], edited: str
+) -> None:
+    """It loads them whenever it likes then, and each is looked for from another folder."""
+    files = {
+        "told.py": "import re  # torch\n# says one\n",
+        "seen.py": "import re  # torch\nimport folder.beside\n# @ look folder.beside\n",
+        "folder/looker.py": "import re  # torch\nimport told\n# @ look told\n# @ look folder.beside\n",
+        "folder/beside.py": "# says two\n",
+        "last.py": "value = 1\n",
+    }
+    project = new_project(files)
+    settings = "--follow-imports=skip", "."
+    found = project.check(*settings)
+    assert found["folder/looker.py"] == [
+        "3: error: told says one (strict: False)  [shape]",
+        "4: error: folder.beside says nothing (strict: False)  [shape]",
+    ]
+    if edited != "nothing":
+        project.write({edited: files[edited] + "\nother = 2\n"})
+    assert project.check(*settings) == found
+    assert checked_again(project, *settings) == set()
+
+
 def test_a_package_that_mypy_has_not_loaded_yet(tmp_path: Path) -> None:
     """It is where it was the last time; of what is checked mypy says where each module is."""
     library = tmp_path / "site-packages" / "layers" / "__init__.py"
