@@ -310,7 +310,7 @@ def test_modules_that_mypy_does_not_follow(
     files = {
         "told.py": "import re  # torch\n# says one\n",
         "seen.py": "import re  # torch\nimport folder.beside\n# @ look folder.beside\n",
-        "folder/looker.py": "import re  # torch\nimport told\n# @ look told\n# @ look folder.beside\n",
+        "folder/looker.py": "import told  # torch\n\n# @ look told\n# @ look folder.beside\n",
         "folder/beside.py": "# says two\n",
         "last.py": "value = 1\n",
     }
