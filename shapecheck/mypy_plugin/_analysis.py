@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -150,7 +151,8 @@ class ModuleAnalysis:
         from shapecheck.signatures import StubError
 
         try:
-            with lasting_objects():
+            # In a process that stays, garbage that counts as old would be much after many edits.
+            with lasting_objects() if self._forgotten is None else nullcontext():
                 return engine.record(source.name)
         except StubError as error:
             where = f"{self._reader.display(str(error.path))}:{error.line}"
