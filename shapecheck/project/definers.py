@@ -47,7 +47,7 @@ class Definers:
         found = dict.fromkeys(
             origin
             for where, name in self._imported(module.name, bound, host)
-            if (origin := self._origin(where, name, host)) is not None
+            if (origin := self._origin(where, name, host, set())) is not None
         )
         found.pop(module.name, None)
         return list(found)
@@ -66,9 +66,11 @@ class Definers:
             yield from (at for name, at in there.imported.items() if not name.startswith("_"))
             waiting += there.starred
 
-    def _origin(self, module: str, name: str, host: Host) -> str | None:
-        """Return the module that defines a name; a module's name is the module itself."""
-        seen: set[tuple[str, str]] = set()
+    def _origin(self, module: str, name: str, host: Host, seen: set[tuple[str, str]]) -> str | None:
+        """Return the module that defines a name; a module's name is the module itself.
+
+        Modules that import all of each other are gone through once: those that were `seen` aren't.
+        """
         while (module, name) not in seen:
             seen.add((module, name))
             if not name:
@@ -83,7 +85,7 @@ class Definers:
             self.consulted.add(inside)
             if self._modules.known(inside) is not None:
                 return inside
-            every = (self._origin(starred, name, host) for starred in bound.starred)
+            every = (self._origin(starred, name, host, seen) for starred in bound.starred)
             return next((one for one in every if one is not None), None)
         return None
 

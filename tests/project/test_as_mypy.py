@@ -172,6 +172,9 @@ CASES: Final = {
             "tried.py": "try:\n    from api import f\nexcept ImportError:\n    f = None\n"
             "# @ error 1:0-1:1: tried\n",
             "variable.py": "from api import size\n# @ error 1:0-1:1: a variable\n",
+            "circle.py": "from left import lost, f  # type: ignore\n# @ error 1:0-1:1: a circle\n",
+            "left.py": "from right import *\n",
+            "right.py": "from left import *\nfrom api import f as f\n",
             "api/__init__.py": "from .inner import f as f\nfrom .plain import *\n"
             "from api import plain as plain\nfrom .inner import size as size\n",
             "api/inner.py": "import torch  # type: ignore\nsize = 1\ndef f() -> None: ...\n",
