@@ -23,8 +23,7 @@ def many_objects() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.freeze()
-        gc.unfreeze()  # all of it is old now: else it would be walked right here
+        _make_old()  # else all of it would be walked right here
         gc.set_threshold(*before)
         sys.setrecursionlimit(limit)
 
@@ -44,6 +43,11 @@ def lasting_objects() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.freeze()
-        gc.unfreeze()  # as old as can be, so that only a walk through everything comes by
+        _make_old()
         gc.enable()
+
+
+def _make_old() -> None:
+    """Have all objects that there are be looked through only where everything is."""
+    gc.freeze()
+    gc.unfreeze()

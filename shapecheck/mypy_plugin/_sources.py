@@ -160,14 +160,15 @@ class ModuleFinder:
         known = self.modules.get(module)
         if known is not None and os.path.exists(known.path):  # noqa: PTH110 - as below
             return known.path  # the daemon may still have a stub that is gone
-        path = self.named.get(module)
-        if path is None:
-            path = self.remembered.get(module)
-            if path is not None and self.modules and not is_library(path):
-                path = None
+        path = self.named.get(module) or self._last(module)
         if path is not None and os.path.isfile(path):  # noqa: PTH113 - as below
             return path
         return self._find_on_disk(module, looker)
+
+    def _last(self, module: str) -> str | None:
+        """Return where mypy had a module the last time, if it may not have come to load it yet."""
+        path = self.remembered.get(module)
+        return path if path is not None and (is_library(path) or not self.modules) else None
 
     def has(self, module: str, path: str) -> bool:
         """Whether a module lies there to mypy, or did the last time, whoever looks for it."""
