@@ -105,7 +105,7 @@ class ModuleAnalysis:
         module = file.fullname
         engine = self._engines.of(module, file.path)
         if self._forgotten is not None and not Path(file.path).exists():
-            # The daemon goes on with a stub that is gone where there is a module beside it.
+            # `dmypy check` goes on with a stub that is gone where there is a module beside it.
             return engine.without_parts(module, [])
         self._take_what_was_found_ahead(engine, module)
         source = engine.files.source(module)

@@ -8,15 +8,18 @@ others are as they will be shown.
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from shapecheck.mypy_plugin._names import ALWAYS_CHECKED, ALWAYS_CHECKED_TYPE
 from shapecheck.mypy_plugin._rechecking import have_checked
+from shapecheck.project.relevance import is_library
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from mypy.errors import Errors
     from mypy.nodes import MypyFile
@@ -88,6 +91,7 @@ class Forgotten:
                     kept = _Kept(self._find(file), kept.options)
                     self._kept[name] = kept
                 reporter.report(file, kept.record.said, kept.options)
+        reporter.join()
 
     def _ask(self, errors: Errors) -> None:
         """Have the daemon come back at the end of its next update."""
@@ -106,16 +110,41 @@ def same_type(ctx: AnalyzeTypeContext) -> Type:
     return cast("TypeAnalyser", ctx.api).named_type(ALWAYS_CHECKED_TYPE)
 
 
-def restart_for_another(fingerprint: str, started_with: list[str], *, is_daemon: bool) -> None:
-    """Have the daemon start again where this isn't the fingerprint that it started with.
+class Beginning(NamedTuple):
+    """The fingerprint with which a run of mypy begins, and where it finds modules."""
 
-    Before each run the daemon makes a plugin, and compares the versions that the plugins' modules
-    have; that of ours is changed.
+    fingerprint: str
+    finder: ModuleFinder
+
+
+def restart_where_needed(now: Beginning, began: list[Beginning], *, is_daemon: bool) -> None:
+    """Have the daemon start again where it can't go on from how it `began`.
+
+    That is where this isn't the fingerprint that it started with, and where a module's file has
+    made way for another one: it goes on with the module that is gone, if it has seen the other file
+    before. Before each run the daemon makes a plugin, and compares the versions that the plugins'
+    modules have; that of ours is changed.
     """
     if is_daemon:
-        started_with[:] = [fingerprint]
-    elif started_with and started_with != [fingerprint]:
-        setattr(sys.modules[_PACKAGE], "__version__", fingerprint)  # noqa: B010
+        began[:] = [now]
+        return
+    for before in began:
+        if before.fingerprint != now.fingerprint or _has_moved(before.finder):
+            setattr(sys.modules[_PACKAGE], "__version__", f"not {before.fingerprint}")  # noqa: B010
+
+
+def _has_moved(finder: ModuleFinder) -> bool:
+    """Is the file of a module of the project gone, and is there another one for it?"""
+    paths = (file.path for file in finder.modules.values() if not is_library(file.path))
+    gone = (Path(path) for path in paths if not os.path.exists(path))  # noqa: PTH110 - of all
+    return any(other.exists() for path in gone for other in _others(path))
+
+
+def _others(path: Path) -> Iterator[Path]:
+    """Yield where Python looks for the same module."""
+    base = path.parent if path.stem == "__init__" else path.with_suffix("")
+    for name in (base / "__init__", base):
+        yield from (name.with_suffix(".pyi"), name.with_suffix(".py"))
 
 
 def _go_on(errors: Errors) -> None:

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
     from shapecheck.mypy_plugin._analysis import ModuleAnalysis
 
-# The fingerprint with which the daemon that this process is has started.
-_STARTED_WITH: list[str] = []
+# How the daemon that this process is has begun; empty in any other.
+_BEGAN: list[forgotten.Beginning] = []
 
 
 class ShapecheckPlugin(Plugin):
@@ -64,15 +64,14 @@ class ShapecheckPlugin(Plugin):
         options.untyped_calls_exclude = [*options.untyped_calls_exclude, names.TORCH]
         told = project.settings.typed_calls, project.settings.suspicions
         self._settings = " ".join(map(str, (project.fingerprint, *told)))
-        forgotten.restart_for_another(
-            self._settings, _STARTED_WITH, is_daemon=options.fine_grained_incremental
-        )
         self._folder = folder = _folder(options)
         self._finder = ModuleFinder(
             (*options.mypy_path, *_environment_path()), libraries=project.packages
         )
-        # The daemon reads mypy's cache and never writes it.
         is_daemon = options.fine_grained_incremental
+        beginning = forgotten.Beginning(self._settings, self._finder)
+        forgotten.restart_where_needed(beginning, _BEGAN, is_daemon=is_daemon)
+        # The daemon reads mypy's cache and never writes it.
         known = None if folder is None else Database(Path(folder), read_only=is_daemon)
         reported = Reported(known, project.fingerprint)
         self._finder.remembered = {name: file.path for name, file in reported.files.items()}

@@ -117,6 +117,18 @@ class Reporter:
             errors.set_file(before[0], before[1], before[2], before[3])
             errors.set_import_context(imported_by)
 
+    def join(self) -> None:
+        """Have mypy sort all messages of a file together, by their places.
+
+        It sorts those together that came when their module was reached by the same imports, and its
+        daemon reaches by none what it checks again at the end of an update.
+        """
+        if self._options.show_error_context:
+            return  # there it shows by which imports
+        for infos in self.errors.error_info_map.values():
+            for info in infos:
+                info.import_ctx = []
+
     def _put_first(self, file: MypyFile, known: int) -> None:
         """Put what has just been reported in front of the `known` first messages of a file.
 

@@ -29,9 +29,9 @@ def project(new_project: Callable[..., Project]) -> Iterator[Project]:
     project.run("stop", module="mypy.dmypy")
 
 
-def check(project: Project) -> str:
+def check(project: Project, target: str = ".") -> str:
     """Let the daemon check the project."""
-    done = project.run("run", "--", ".", module="mypy.dmypy")
+    done = project.run("run", "--", target, module="mypy.dmypy")
     assert done.returncode in (0, 1), done.stdout + done.stderr
     return done.stdout.replace("Daemon started\n", "").split("Found")[0]
 
@@ -52,6 +52,15 @@ def test_edits(project: Project) -> None:
     assert check(project).startswith("Success")
     project.write({"m.py": FILES["m.py"]})
     assert check(project) == FOUND
+
+
+def test_a_module_that_an_import_reaches(project: Project) -> None:
+    """What the daemon checks again in it comes sorted with what the analysis has found."""
+    assert check(project, "other.py") == FOUND
+    text = "import re  # torch\n\ndef f() -> None:\n    reveal_type(1)\n\n# @ error 6:0-6:2: text\n"
+    project.write({"new.py": text, "other.py": "import m, new\nx: int = 1\n"})
+    note, error = 'new.py:4: note: Revealed type is "Literal[1]?"', "new.py:6: error: text  [shape]"
+    assert check(project, "other.py") == f"{FOUND}{note}\n{error}\n"
 
 
 def test_unused_ignores(project: Project) -> None:
@@ -137,8 +146,9 @@ STEPS: list[tuple[str, dict[str, str | None], tuple[str, ...]]] = [
         {"space/told.pyi": "import torch_names\n# says five\n", "torch_names.py": ""},
         WHOLE,
     ),
-    # The daemon only sees that when something else has changed, too.
-    ("the stub is gone", {"space/told.pyi": None, "torch_names.py": "x = 1\n"}, WHOLE),
+    ("the stub is gone", {"space/told.pyi": None}, WHOLE),
+    ("a stub with errors beside it", {"space/looker.pyi": "x: int = ''\n"}, WHOLE),
+    ("it is gone, too", {"space/looker.pyi": None}, WHOLE),
     ("the folder becomes a package", {"space/__init__.py": ""}, WHOLE),
     ("a file can't be parsed", {"space/n.py": "def"}, WHOLE),
     ("it can", {"space/n.py": SPACE["space/m.py"]}, WHOLE),
