@@ -327,6 +327,26 @@ def test_an_edit_that_changes_nothing_is_looked_into_alone(
     program.check()
 
 
+def test_a_function_in_which_the_same_goes_wrong_is_looked_into_alone() -> None:
+    """Nobody who calls it is run again, where it asks for something that is another by now."""
+    texts = {
+        "sizes": "def size():\n    return 4\n",
+        "giving": f"{HEAD}\nfrom sizes import size\n\n"
+        "def product(x, y):\n    n = size()\n    return x @ y\n",
+        "taking": f"{HEAD}\nfrom giving import product\n\n"
+        'def wrong(x: Float[Tensor, "b 4"]):\n    return product(x, torch.zeros(3, 5))\n',
+    }
+    program = Program(texts, stays=True)
+    program.check()
+    program.edit("sizes", "4", "5")
+    assert set(program.looked_into()) == {"size", "product"}
+    assert len(program.engine.check("taking")) == 2
+    program.check()
+    program.edit("giving", "def product", "# Beside it.\n\ndef product")
+    program.edit("sizes", "5", "6")
+    program.check()
+
+
 def test_what_is_said_of_a_part_is_known_where_it_stands_now() -> None:
     program = Program({"giving": GIVING, "taking": TAKING}, stays=True)
     program.check()

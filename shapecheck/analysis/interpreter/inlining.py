@@ -532,7 +532,7 @@ def _pace(found: object) -> Pace | None:
 
 def _told_of(outcome: CallSummary) -> tuple[tuple[Hashable, ...], Hashable] | None:
     """Return what any caller is told of a call, and what it gives; None where that can't be."""
-    if outcome.faults or outcome.suspected or outcome.seen is None or outcome.facts is not None:
+    if outcome.seen is None or outcome.facts is not None:
         return None
     given = _given(outcome, outcome.seen)
     return None if given is None else (_about(outcome), given)
@@ -545,6 +545,8 @@ def _about(outcome: CallSummary) -> tuple[Hashable, ...]:
         outcome.reads_command_line,
         outcome.asks_condition,
         outcome.taught.doubted,
+        outcome.faults,
+        outcome.suspected,
     )
 
 
