@@ -136,8 +136,8 @@ def restart_where_needed(now: Beginning, began: list[Beginning], *, is_daemon: b
 def _has_moved(finder: ModuleFinder) -> bool:
     """Is the file of a module of the project gone, and is there another one for it?"""
     paths = (file.path for file in finder.modules.values() if not is_library(file.path))
-    gone = (Path(path) for path in paths if not os.path.exists(path))  # noqa: PTH110 - of all
-    return any(other.exists() for path in gone for other in _others(path))
+    gone = (path for path in paths if path and not os.path.exists(path))  # noqa: PTH110 - of all
+    return any(other.exists() for path in gone for other in _others(Path(path)))
 
 
 def _others(path: Path) -> Iterator[Path]:
