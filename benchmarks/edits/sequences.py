@@ -20,7 +20,12 @@ PLUGIN: Final = "plugins = shapecheck.mypy_plugin\n"
 _PLACES: Final = "show_column_numbers = True\nshow_error_end = True\nwarn_unused_ignores = True\n"
 SETTINGS_OF_ALL: Final = f"[mypy]\n{PLUGIN}{_PLACES}"
 _OURS: Final = ("[shape", "shapecheck", "Revealed shape")
-_STOPS: Final = ("Daemon crashed!", "error: Cannot read file", "error: Source file found twice")
+_STOPS: Final = (
+    "Daemon crashed!",
+    "error: Cannot read file",
+    "error: Source file found twice",
+    "error: Duplicate module named",
+)
 _WAYS: Final = ("normal", "normal", "normal", "error", "skip")
 
 

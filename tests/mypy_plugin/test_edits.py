@@ -66,6 +66,7 @@ def test_a_difference_is_found(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> N
     [
         ("Daemon crashed!", True),
         ("m.py: error: Cannot read file: No such file or directory", True),
+        ('m.pyi: error: Duplicate module named "m" (also at "m.py")', True),
         ("m.py:1: error: x  [shape]", False),
     ],
 )
