@@ -8,7 +8,7 @@ from typing import Final
 
 from shapecheck.analysis.interpreter.frame import Frame
 from shapecheck.analysis.interpreter.registry import OpCall, Suspicion, suspects
-from shapecheck.analysis.program.syntax import elements, nodes_of
+from shapecheck.analysis.program.syntax import elements, name_of, nodes_of
 from shapecheck.analysis.suspicions.sources import body, same, source_of, value_of
 from shapecheck.dims import Size
 from shapecheck.ops import UNKNOWN
@@ -94,12 +94,26 @@ def _only_first(counts: list[ast.expr]) -> bool:
     return not ones[0] and all(ones[1:])
 
 
-_MOVING: Final = frozenset(("permute", "transpose", "movedim", "T", "mT"))
+_MOVING: Final = frozenset(
+    "permute transpose swapaxes swapdims movedim moveaxis rearrange t T mT H mH".split()
+)
 
 
 def _is_transposed(tree: ast.AST, node: ast.AST) -> bool:
-    """Whether the axes of what an expression gives are moved at once: `x.repeat(k, 1).T`."""
-    return any(one.value is node and one.attr in _MOVING for one in nodes_of(ast.Attribute, tree))
+    """Whether the axes of what an expression gives are moved: `x.repeat(k, 1).T`, at once or later.
+
+    It may have been given a name, and be passed to a function: `torch.swapaxes(y, 0, 1)`.
+    """
+    assigned = (one.targets for one in nodes_of(ast.Assign, tree) if one.value is node)
+    names = {name_of(one) for targets in assigned for one in targets} - {None}
+    for moving in nodes_of(ast.Attribute, tree):
+        if moving.attr in _MOVING and (moving.value is node or name_of(moving.value) in names):
+            return True
+    for call in nodes_of(ast.Call, tree):
+        func = call.func.attr if isinstance(call.func, ast.Attribute) else name_of(call.func)
+        if func in _MOVING and any(one is node or name_of(one) in names for one in call.args[:1]):
+            return True
+    return False
 
 
 def _views(tree: ast.AST) -> Iterator[list[ast.expr]]:
