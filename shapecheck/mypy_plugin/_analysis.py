@@ -68,17 +68,14 @@ class ModuleAnalysis:
 
             self._ahead.submit(file.fullname, file.path, unknown)
 
-    def run(self, file: MypyFile, reporter: Reporter) -> set[str]:
-        """Analyse a module and report; return the modules whose source had a say in it."""
+    def run(self, file: MypyFile, reporter: Reporter) -> None:
+        """Analyse a module and report."""
         record = self._find(file)
         reporter.report(file, record.said)
         files = self._engines.files(file.fullname, file.path)
         self._cached.note(record, self._asked.get(record.module, ()), files)
         if self._forgotten is not None:
             self._forgotten.keep(file, record, reporter)
-        return {name for name, seen in record.versions.items() if seen is not None} - {
-            file.fullname
-        }
 
     def leave(self, file: MypyFile) -> None:
         """Take note of a module of which mypy would drop what is reported."""

@@ -143,11 +143,16 @@ class ShapecheckPlugin(Plugin):
         return forgotten.dependencies() if is_asked else []
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
-        """Run the analysis: mypy calls this for each module once its types are checked."""
+        """Run the analysis: mypy calls this for each module once its types are checked.
+
+        It adds no dependency. What the analysis has read is looked after by `report_config_data`,
+        and mypy would load, in a later run, a module that it has lost sight of since.
+        """
         if self._reporter is None or self._reporter.is_silent(file):
             self._analysis.leave(file)
-            return set()
-        return self._analysis.run(file, self._reporter)
+        else:
+            self._analysis.run(file, self._reporter)
+        return set()
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
         """Answer for the first type, of every module `__name__: str`, and for declared wrappers.

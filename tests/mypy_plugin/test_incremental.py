@@ -327,6 +327,20 @@ def test_modules_that_mypy_does_not_follow(
     assert checked_again(project, *settings) == set()
 
 
+def test_a_module_of_which_mypy_has_lost_sight(new_project: Callable[..., Project]) -> None:
+    """It isn't among the modules that are checked because the analysis once read it."""
+    texts = {
+        "user.py": "import pkg  # torch\n# @ look pkg.m\n",
+        "pkg/__init__.py": "from .m import *\n",
+        "pkg/m.py": "import re  # torch\n# @ error 1:0-1:2: text\n# says one\n",
+    }
+    project = new_project(texts)
+    assert set(project.check("user.py")) == {"user.py", "pkg/m.py"}
+    (project.folder / "pkg/__init__.py").unlink()
+    for _ in range(2):
+        assert set(project.check("user.py")) == {"user.py"}
+
+
 def test_a_package_that_mypy_has_not_loaded_yet(tmp_path: Path) -> None:
     """It is where it was the last time; of what is checked mypy says where each module is."""
     library = tmp_path / "site-packages" / "layers" / "__init__.py"
