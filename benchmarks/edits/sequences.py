@@ -26,6 +26,8 @@ _STOPS: Final = (
     "error: Source file found twice",
     "error: Duplicate module named",
 )
+# A note that mypy gives once in a run, of what it comes to first, and keeps with that in its cache.
+_ONCE: Final = "note: See https://mypy.readthedocs.io/"
 _WAYS: Final = ("normal", "normal", "normal", "error", "skip")
 
 
@@ -128,8 +130,11 @@ def reduced(difference: Difference, plan: Plan) -> Difference:
 def is_of_mypy_alone(difference: Difference, plan: Plan) -> bool:
     """Does mypy without the plugin say something else after these steps, too?
 
-    Or does one of the two stop: then it says nothing of shapes either.
+    Or does one of the two stop: then it says nothing of shapes either. Which module it gives a note
+    for that it gives once depends on what is checked again, which isn't the same with the plugin.
     """
+    if all(_ONCE in line for line in difference.lines()[2:]):
+        return True
     has_stopped = _has_stopped(difference)
     if difference.has_shapes and not has_stopped:
         return False

@@ -78,3 +78,18 @@ def test_a_stop_of_mypys_own(said: str, is_its_own: bool, monkeypatch: pytest.Mo
     plan = Plan(("cold", "daemon"), None)
     (found,) = differences([Step("", {MYPY_SETTINGS: ""})], plan)
     assert (found.has_shapes, is_of_mypy_alone(found, plan)) == (True, is_its_own)
+
+
+@pytest.mark.parametrize(("more", "is_its_own"), [([], True), (["m.py:1: error: x"], False)])
+def test_a_note_that_mypy_gives_once(
+    more: list[str], is_its_own: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is mypy's own wherever it stands, if nothing else differs."""
+    note = "m.py:1: note: See https://mypy.readthedocs.io/en/stable/running_mypy.html"
+    told = iter(({"m.py": [note, *more]}, {"m.py": []}))
+    monkeypatch.setattr("edits.faces.Cold.say", lambda _: {"m.py": []})
+    monkeypatch.setattr("edits.faces.Daemon.say", lambda _: next(told, {"m.py": []}))
+    monkeypatch.setattr("edits.faces.Daemon.close", lambda _: None)
+    plan = Plan(("cold", "daemon"), None)
+    (found,) = differences([Step("", {MYPY_SETTINGS: ""})], plan)
+    assert is_of_mypy_alone(found, plan) == is_its_own
